@@ -12,14 +12,20 @@
 #include "app/check/check.h"
 #include "app/check/command.h"
 #include "app/cluster/command.h"
+#include "app/cluster/comparison.h"
 #include "app/cluster/status.h"
 #include "app/common/version.h"
+#include "app/doctor/command.h"
+#include "app/doctor/doctor.h"
 #include "app/export/command.h"
 #include "app/export/export.h"
 #include "app/import/command.h"
 #include "app/import/import.h"
 #include "app/inspect/command.h"
 #include "app/inspect/inspect.h"
+#include "app/manual/command.h"
+#include "app/rescue/command.h"
+#include "app/rescue/rescue.h"
 #include "app/serve/command.h"
 #include "base/observe/failure.h"
 
@@ -38,6 +44,9 @@ struct Options {
   quiver::app::InspectOptions inspect;
   quiver::app::CheckOptions check;
   quiver::app::RepairOptions repair;
+  quiver::app::RescueOptions rescue;
+  quiver::app::DoctorOptions doctor;
+  quiver::app::ManualCommands manual;
   quiver::app::BackupOptions backup;
   quiver::app::RestoreOptions restore;
   quiver::app::ClusterStatusOptions cluster_status;
@@ -95,9 +104,12 @@ int run(int argc, char** argv) {
   auto* inspect = quiver::app::add_inspect(app, options.inspect);
   auto* check = quiver::app::add_check(app, options.check);
   auto* repair = quiver::app::add_repair(app, options.repair);
+  auto* rescue = quiver::app::add_rescue(app, options.rescue);
   auto* backup = quiver::app::add_backup(app, options.backup);
   auto* restore = quiver::app::add_restore(app, options.restore);
-  auto* cluster_status = quiver::app::add_cluster(app, options.cluster_status);
+  const auto cluster = quiver::app::add_cluster(app, options.cluster_status);
+  auto* doctor = quiver::app::add_doctor(app, options.doctor);
+  quiver::app::add_manual(app, options.manual);
   try {
     app.parse(argc, argv);
   } catch (const CLI::RequiredError& error) {
@@ -118,11 +130,16 @@ int run(int argc, char** argv) {
   if (*inspect) return report(quiver::app::run_inspect(options.inspect));
   if (*check) return report(quiver::app::run_check(options.check));
   if (*repair) return report(quiver::app::run_repair(options.repair));
+  if (*rescue) return report(quiver::app::run_rescue(options.rescue));
   if (*backup) return report(quiver::app::run_backup(options.backup));
   if (*restore) return report(quiver::app::run_restore(options.restore));
-  if (*cluster_status) {
+  if (*cluster.status) {
     return report(quiver::app::run_cluster_status(options.cluster_status));
   }
+  if (*cluster.check) return report(quiver::app::run_cluster_check(options.cluster_status));
+  if (*doctor) return report(quiver::app::run_doctor(options.doctor));
+  if (*options.manual.completions) quiver::app::print_completions(app, options.manual.shell);
+  if (*options.manual.manual) quiver::app::print_manual(app);
   if (*version) std::puts(quiver::app::version_line().c_str());
   return 0;
 }

@@ -18,6 +18,16 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # Only clang checks lock annotations and discarded results.
   target_compile_options(qv_options INTERFACE -Wthread-safety -Werror=unused-result)
 endif()
+if(NOT QV_SANITIZE)
+  # Costs nothing after the start: all relocations are done before main() and read-only then.
+  target_link_options(qv_options INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
+endif()
+if(QV_HARDEN)
+  # tools/check_hardening.py looks for them.
+  target_compile_options(qv_options INTERFACE -fPIE -fstack-protector-strong -fstack-clash-protection -fcf-protection
+                         -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+  target_link_options(qv_options INTERFACE -pie)
+endif()
 if(QV_SANITIZE)
   # A report ends the program, as UBSAN_OPTIONS demand. Code that continues after one takes longer to compile.
   target_compile_options(qv_options INTERFACE -fsanitize=${QV_SANITIZE} -fno-sanitize-recover=all

@@ -90,6 +90,11 @@ class Database {
   virtual Result<CollectionRepair> repair(const std::string& name) {
     return fail(Code::kUnimplemented, "repair of " + name);
   }
+  /// The collection is on this node only from now on. Nothing changes if it is already.
+  /// kFailedPrecondition if it is open.
+  virtual Result<> leave_cluster(const std::string& name) {
+    return fail(Code::kUnimplemented, "leaving a cluster with " + name);
+  }
   /// Drops its aliases, too. False if there was none.
   virtual Result<bool> drop_collection(const std::string& name) = 0;
   /// Calls `change` on a copy of the configuration and stores the outcome durably.

@@ -28,16 +28,27 @@ struct MatchAny {
 struct MatchExcept {
   std::vector<MatchScalar> values;
 };
+/// Which words count as a word of a text condition, beside itself; see payload/text/resembling.h.
+/// Wants a text index.
+struct Similarity {
+  std::uint32_t max_distance = 0;  ///< 0 to 2 insertions, deletions or changes of code points
+  bool last_is_prefix = false;     ///< words that begin with the last word of the condition
+
+  [[nodiscard]] bool is_none() const { return max_distance == 0 && !last_is_prefix; }
+};
 /// True if all tokens occur (text index), or `text` is a substring (no text index).
 struct MatchText {
   std::string text;
+  Similarity similarity = {};
 };
 struct MatchTextAny {
   std::string text;
+  Similarity similarity = {};
 };
 /// True if the tokens occur in this order, adjacent.
 struct MatchPhrase {
   std::string text;
+  Similarity similarity = {};
 };
 
 /// True if a string element begins with it, byte by byte: no tokens, no case folding.

@@ -12,7 +12,7 @@ bool is_first_release(const TextOptions& options) {
   const bool is_old_tokenizer =
       options.tokenizer == Tokenizer::kWord || options.tokenizer == Tokenizer::kWhitespace;
   return is_old_tokenizer && !options.ascii_folding && !options.stemmer &&
-         options.stopwords.empty();
+         options.stopwords.empty() && options.synonyms.empty();
 }
 
 template <class T>
@@ -40,6 +40,10 @@ std::string analysis_identity(const TextOptions& options) {
   }
   for (const auto& word : options.stopwords.custom) {
     text += fmt::format(" word {}:{}", word.size(), word);
+  }
+  for (const auto& group : options.synonyms) {
+    text += fmt::format(" synonyms {}", group.size());
+    for (const auto& word : group) text += fmt::format(" {}:{}", word.size(), word);
   }
   return text;
 }

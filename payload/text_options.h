@@ -113,14 +113,17 @@ struct TextOptions {
   bool ascii_folding = false;
   std::optional<StemmerLanguage> stemmer = std::nullopt;
   Stopwords stopwords = {};
+  /// Groups of words that count as the first of their group. Each is one piece of the tokenizer.
+  std::vector<std::vector<std::string>> synonyms = {};
+  static constexpr std::size_t kMaxSynonyms = 10'000;  ///< words of all groups
 
   bool operator==(const TextOptions&) const = default;
 };
 
 /// Text that differs for two sets of options with other tokens, in what the first release of text
-/// indexes had not: every tokenizer but words and white space, folding, stemmer, stop words. Empty
-/// if none is set, so that names and files of that release stay valid. Stored on disk by its hash:
-/// the text for given options never changes, unless their tokens do.
+/// indexes had not: every tokenizer but words and white space, folding, stemmer, stop words,
+/// synonyms. Empty if none is set, so that names and files of that release stay valid. Stored on
+/// disk by its hash: the text for given options never changes, unless their tokens do.
 [[nodiscard]] std::string analysis_identity(const TextOptions& options);
 
 }  // namespace quiver::payload

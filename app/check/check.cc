@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "base/observe/log.h"
 #include "engine/database.h"
+#include "engine/files/check.h"
+#include "service/json/writer.h"
 
 namespace quiver::app {
 namespace {
@@ -27,28 +31,38 @@ std::string shard_name(const std::string& collection, std::uint32_t shard) {
   return fmt::format("collection {}, shard {}", collection, shard);
 }
 
-/// Returns the number of problems.
-Result<std::size_t> check_one(engine::Database& database, const std::string& name) {
-  QV_TRY(const auto shards, database.check(name));
-  std::size_t n_problems = 0;
-  for (const auto& [number, findings] : shards) {
-    std::fputs(findings_text(shard_name(name, number), findings).c_str(), stdout);
-    n_problems += findings.rows.size() + findings.segments.size();
-  }
-  return n_problems;
+std::string plural(std::size_t n, std::string_view word) {
+  return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
 }
 
-Result<> check_all(engine::Database& database, const std::vector<std::string>& names) {
-  std::size_t n_problems = 0;
-  for (const auto& name : names) {
-    QV_TRY(const std::size_t n, check_one(database, name));
-    n_problems += n;
-  }
-  for (const auto& stranger : database.strangers()) {
-    fmt::print("collections/{}: belongs to no collection\n", stranger);
-  }
-  if (n_problems == 0) return {};
-  return fail(Code::kDataLoss, fmt::format("{} problem{}", n_problems, n_problems == 1 ? "" : "s"));
+std::size_t count_damage(const engine::CheckReport& report) {
+  const auto is_damage = [](const engine::Finding& finding) {
+    return finding.severity == engine::Severity::kLoss ||
+           finding.severity == engine::Severity::kRebuilt;
+  };
+  return static_cast<std::size_t>(std::ranges::count_if(report.findings, is_damage));
+}
+
+void write_shard(service::json::Writer& json, const engine::ShardCounts& shard) {
+  json.begin_object();
+  json.member("collection", std::string_view(shard.collection));
+  json.member("shard", std::uint64_t{shard.shard});
+  json.member("points", shard.n_rows);
+  json.member("points_in_segments", shard.n_in_segments);
+  json.member("points_not_sealed", shard.n_unsealed);
+  json.member("sound_segments", shard.n_segments);
+  json.member("files_of_segments", shard.n_files);
+  json.member("bytes", shard.bytes);
+  json.end_object();
+}
+
+void write_finding(service::json::Writer& json, const engine::Finding& finding) {
+  json.begin_object();
+  json.member("severity", to_string(finding.severity));
+  json.member("path", std::string_view(finding.path));
+  json.member("problem", std::string_view(finding.problem));
+  json.member("remedy", std::string_view(finding.remedy));
+  json.end_object();
 }
 
 Result<> repair_one(engine::Database& database, const std::string& name) {
@@ -64,21 +78,43 @@ Result<> repair_one(engine::Database& database, const std::string& name) {
 
 }  // namespace
 
-std::string findings_text(const std::string& shard, const engine::ShardFindings& findings) {
-  std::string text =
-      fmt::format("{}: {} rows, {} sound segments\n", shard, findings.n_rows, findings.n_segments);
-  for (const auto& problem : findings.rows) {
-    text += fmt::format(
-        "  rows: {}\n    `quiver repair` saves what can be read, or restore a "
-        "backup\n",
-        problem);
+std::string report_text(const engine::CheckReport& report) {
+  std::string text;
+  for (const auto& shard : report.shards) {
+    text += fmt::format("{}: {} rows, {} sound segments with {} live rows, {} not sealed, {}\n",
+                        shard_name(shard.collection, shard.shard), shard.n_rows, shard.n_segments,
+                        shard.n_in_segments, shard.n_unsealed, plural(shard.bytes, "byte"));
   }
-  for (const auto& problem : findings.segments) {
-    text += fmt::format(
-        "  segment: {}\n    the server rebuilds it from rows when it opens the collection\n",
-        problem);
+  if (report.n_snapshots != 0)
+    text += fmt::format("{} read\n", plural(report.n_snapshots, "snapshot"));
+  for (const auto& finding : report.findings) {
+    text += fmt::format("{:<8}  {}: {}\n          {}\n", to_string(finding.severity), finding.path,
+                        finding.problem, finding.remedy);
   }
+  for (const auto& repair : report.repairs) text += fmt::format("repaired  {}\n", repair);
   return text;
+}
+
+std::string report_json(const engine::CheckReport& report) {
+  std::string text;
+  service::json::Writer json(text);
+  json.begin_object();
+  json.member("damaged", report.is_damaged());
+  json.key("shards");
+  json.begin_array();
+  for (const auto& shard : report.shards) write_shard(json, shard);
+  json.end_array();
+  json.member("snapshots", report.n_snapshots);
+  json.key("findings");
+  json.begin_array();
+  for (const auto& finding : report.findings) write_finding(json, finding);
+  json.end_array();
+  json.key("repairs");
+  json.begin_array();
+  for (const auto& repair : report.repairs) json.string(repair);
+  json.end_array();
+  json.end_object();
+  return text + "\n";
 }
 
 std::string repair_text(const std::string& shard, const engine::ShardRepair& repair) {
@@ -110,17 +146,20 @@ std::string repair_text(const std::string& shard, const engine::ShardRepair& rep
 }
 
 Result<> run_check(const CheckOptions& options) {
-  QV_TRY(auto database, open_directory(options.data_dir));
-  auto names = database->collection_names();
-  if (!options.collection.empty()) names = {options.collection};
-  auto result = check_all(*database, names);
-  const auto closed = database->close();
-  return result ? closed : result;
+  set_up_log({.level = LogLevel::kOff});  // this command prints problems itself
+  const auto repairs = options.repair ? engine::Repairs::kAsked : engine::Repairs::kNone;
+  QV_TRY(const auto report,
+         engine::check_data_directory({options.data_dir, options.collection, repairs}));
+  const std::string text = options.json ? report_json(report) : report_text(report);
+  std::fputs(text.c_str(), stdout);
+  if (!report.is_damaged()) return {};
+  return fail(Code::kDataLoss, plural(count_damage(report), "problem"));
 }
 
 Result<> run_repair(const RepairOptions& options) {
   QV_TRY(auto database, open_directory(options.data_dir));
-  auto result = repair_one(*database, options.collection);
+  auto result = options.leaves_cluster ? database->leave_cluster(options.collection) : Result<>();
+  if (result) result = repair_one(*database, options.collection);
   const auto closed = database->close();
   return result ? closed : result;
 }

@@ -1,18 +1,30 @@
 #include "app/cluster/command.h"
 
 namespace quiver::app {
+namespace {
 
-CLI::App* add_cluster(CLI::App& app, ClusterStatusOptions& options) {
+void add_options(CLI::App& command, ClusterStatusOptions& options) {
+  command.add_option("--url", options.url, "A node; default http://127.0.0.1:6333");
+  command.add_option("--api-key", options.api_key, "Sent as `api-key`")->envname("QUIVER_API_KEY");
+  command.add_option("--ca", options.ca,
+                     "PEM file with the certificates that sign the server's; default: the "
+                     "system's");
+}
+
+}  // namespace
+
+ClusterCommands add_cluster(CLI::App& app, ClusterStatusOptions& options) {
   auto* cluster = app.add_subcommand("cluster", "Look at a cluster.");
   cluster->require_subcommand(1);
   auto* status = cluster->add_subcommand("status", "Print the nodes of a cluster, as one sees it.");
-  status->add_option("--url", options.url, "A node; default http://127.0.0.1:6333");
-  status->add_option("--api-key", options.api_key, "Sent as `api-key`")->envname("QUIVER_API_KEY");
-  status->add_option("--ca", options.ca,
-                     "PEM file with the certificates that sign the server's; default: the "
-                     "system's");
+  add_options(*status, options);
   status->footer("Only the leader knows how far the others are behind (lag).");
-  return status;
+  auto* check = cluster->add_subcommand("check", "Compare the points of all nodes.");
+  add_options(*check, options);
+  check->footer(
+      "Reads every point of every collection from every node, with payload and vectors. May run "
+      "under load. Exit status 1 if a point differs.");
+  return {.status = status, .check = check};
 }
 
 }  // namespace quiver::app

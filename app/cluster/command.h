@@ -7,8 +7,12 @@
 
 namespace quiver::app {
 
-/// Adds the subcommand and returns its subcommand `status`; parsing fills `options`, which outlives
-/// `app`.
-CLI::App* add_cluster(CLI::App& app, ClusterStatusOptions& options);
+struct ClusterCommands {
+  CLI::App* status;
+  CLI::App* check;
+};
+
+/// Adds the subcommand; parsing fills `options`, which outlives `app`.
+ClusterCommands add_cluster(CLI::App& app, ClusterStatusOptions& options);
 
 }  // namespace quiver::app

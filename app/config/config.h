@@ -13,6 +13,7 @@
 
 #include "app/config/cluster_settings.h"
 #include "base/observe/log.h"
+#include "base/observe/request_log.h"
 #include "base/params.h"
 #include "base/result.h"
 #include "engine/database.h"
@@ -27,6 +28,7 @@ struct Settings {
   service::ServerOptions server;
   gpu::Options gpu;
   LogOptions log;
+  RequestLogOptions requests;
   ClusterSettings cluster;
   std::string identity = "quiver";  ///< "quiver" or "qdrant"
 

@@ -353,6 +353,12 @@ void declare_log(std::vector<Key>& keys) {
   format.set = [](Settings& settings, const ParamValue& value) {
     settings.log.format = parse_log_format(std::get<std::string>(value)).value();
   };
+  section.string("requests", QV_AT(requests.file),
+                 "File to which one JSON line is appended for each answered request: endpoint, "
+                 "collection, status, milliseconds, ids, address of the caller. Empty: none.");
+  section.number("slow_ms", QV_AT(requests.slow_ms), {.max = 86'400'000},
+                 "Requests that take at least this many milliseconds are logged as warnings; 0: "
+                 "none.");
 }
 
 void declare_console(std::vector<Key>& keys) {

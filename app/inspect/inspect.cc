@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/inspect/files.h"
 #include "base/observe/log.h"
 #include "engine/database.h"
 #include "service/json/encode/encode.h"
@@ -123,7 +124,13 @@ std::string inspection(const std::string& name, const engine::CollectionInfo& in
   return text;
 }
 
+Result<> check_usage(const InspectOptions& options) {
+  if (!options.path.empty() || !options.data_dir.empty()) return {};
+  return fail(Code::kInvalidArgument, "name a file or a directory, or use --data-dir");
+}
+
 Result<> run_inspect(const InspectOptions& options) {
+  if (!options.path.empty()) return print_files(options);
   if (!std::filesystem::is_directory(options.data_dir)) {
     return fail(Code::kNotFound, fmt::format("there is no data directory {}", options.data_dir));
   }

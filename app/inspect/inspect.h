@@ -9,7 +9,9 @@
 
 namespace quiver::app {
 
-/// Prints the collections to stdout.
+/// kInvalidArgument unless there is a path or a data directory.
+[[nodiscard]] Result<> check_usage(const InspectOptions& options);
+/// Prints the files or the collections to stdout.
 Result<> run_inspect(const InspectOptions& options);
 
 /// The text that `run_inspect` prints for one collection.

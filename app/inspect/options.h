@@ -6,6 +6,7 @@
 namespace quiver::app {
 
 struct InspectOptions {
+  std::string path;  ///< files to explain; empty: print the collections of `data_dir`
   std::string data_dir;
   std::string collection;  ///< empty: all
   bool json = false;

@@ -61,6 +61,8 @@ void collect_collection_metrics(const engine::Database& database, MetricsText& t
   const auto gauge = [&](std::string_view metric, std::string_view help, std::uint64_t value) {
     text.sample(metric, help, MetricType::kGauge, {}, static_cast<double>(value));
   };
+  gauge("server_ready", "1 if every collection can serve and updates are taken, as /readyz says",
+        database.ready(nullptr) ? 1 : 0);
   gauge("collections_total", "Collections in the catalog", database.collection_names().size());
   const auto memory = database.store_memory();
   gauge("storage_block_cache_bytes", "Blocks of rows read from disk that are in memory",

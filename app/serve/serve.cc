@@ -15,6 +15,7 @@
 #include "app/serve/collection_metrics.h"
 #include "app/serve/device_metrics.h"
 #include "app/serve/open_files.h"
+#include "base/observe/request_log.h"
 
 namespace quiver::app {
 namespace {
@@ -92,6 +93,7 @@ void stop_cluster(ClusterNode& node) {
 Result<> serve(Settings settings) {
   QV_TRY(install_stop_signals());
   set_up_log(settings.log);
+  QV_TRY(set_up_request_log(settings.requests));
   divide_open_files(settings.server);
   settings.server.identity = identity_of(settings);
   if (settings.server.audit.dir.empty()) {

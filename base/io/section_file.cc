@@ -5,33 +5,20 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/io/section_layout.h"
+
 namespace quiver {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
+using section_layout::Head;
+using section_layout::kAlignment;
+using section_layout::kWithOrigin;
+using section_layout::kWithoutOrigin;
+using section_layout::Trailer;
+
 constexpr std::size_t kWriteBufferBytes = 1 << 20;  ///< write buffer
 /// Read buffer: small enough that the bytes are still in L2 when they are hashed.
 constexpr std::size_t kReadBufferBytes = 256 << 10;
-constexpr std::uint32_t kWithoutOrigin = 1;
-constexpr std::uint32_t kWithOrigin = 2;
-
-/// The first bytes of a header; the rest is zeros. Version 1 has zeros for the origin.
-struct Head {
-  std::array<char, 8> magic{};
-  std::uint32_t version = kWithoutOrigin;
-  std::uint32_t reserved = 0;
-  FileOrigin origin;
-};
-static_assert(sizeof(Head) == 32);
-
-struct Trailer {
-  std::uint64_t table_offset = 0;
-  std::uint32_t n_sections = 0;
-  std::uint32_t n_rows = 0;
-  std::uint64_t table_checksum = 0;
-  std::array<char, 8> magic{};
-};
-static_assert(sizeof(Trailer) == 32);
 
 bool are_zeros(Bytes bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{}; });

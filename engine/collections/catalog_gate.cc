@@ -17,11 +17,21 @@ void CatalogGate::update() {
   if (fine && !catalog_->is_certain()) fine = catalog_->settle();
   if (fine) {
     writes_->open();
+    keep_copy();
     if (!was_open) log_info("updates are taken again");
     return;
   }
   writes_->close(Error(Code::kUnavailable, fine.error().message()));
   if (was_open) log_error("updates are refused: {}", fine.error().message());
+}
+
+/// The catalog names all collections and their fields, and nothing else does.
+void CatalogGate::keep_copy() {
+  const auto kept = catalog_->refresh_copy();
+  if (!kept && !copy_failed_) {
+    log_warning("no copy of the catalog can be kept: {}", kept.error().message());
+  }
+  copy_failed_ = !kept;
 }
 
 }  // namespace quiver::engine

@@ -40,7 +40,10 @@ class CatalogGate {
   std::unique_ptr<storage::LockFile> lock_;
   std::unique_ptr<storage::Catalog> catalog_;
   const std::shared_ptr<WriteGate> writes_ = std::make_shared<WriteGate>();
+  void keep_copy() QV_REQUIRES(mutex_);
+
   Mutex mutex_;  ///< one `update` at a time
+  bool copy_failed_ QV_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace quiver::engine

@@ -13,12 +13,13 @@ namespace {
 /// A repaired replica would lack points that the others have, or have some that they lack, and its
 /// node would still count among those that have stored every change.
 tl::unexpected<Error> no_repair_in_a_cluster(std::uint32_t shard, const ShardFindings& findings) {
-  return fail(Code::kFailedPrecondition,
-              fmt::format("shard {}: {}; the collection belongs to a cluster, and a repair would "
-                          "make it differ from the other nodes': move everything but the folder "
-                          "`ledger` out of the data directory and start this node again, which "
-                          "copies all collections from them",
-                          shard, findings.rows.front()));
+  return fail(
+      Code::kFailedPrecondition,
+      fmt::format("shard {}: {}; the collection belongs to a cluster, and a repair would "
+                  "make it differ from the other nodes': start this node with an empty "
+                  "data directory, and it copies all collections from them; if no other "
+                  "node has the points, `--leave-cluster` makes the collection this node's own",
+                  shard, findings.rows.front()));
 }
 
 }  // namespace

@@ -703,6 +703,7 @@ Result<> CollectionImpl::adopt_shards(const CollectionConfig& config,
     if (next->shard_keys == config.shard_keys) return {};
     QV_TRY(const bool is_wanted, is_current());
     if (!is_wanted) return {};
+    QV_TRY(check_can_follow(*next, config));
     next->shard_keys = config.shard_keys;
     next->next_shard = config.next_shard;
     const auto listed = shards_.load();

@@ -154,6 +154,17 @@ Result<CollectionRepair> DatabaseImpl::repair(const std::string& name) {
       });
 }
 
+Result<> DatabaseImpl::leave_cluster(const std::string& name) {
+  return collections_.while_closed(
+      name,
+      [&](CollectionEntry& entry, const CollectionConfig& config, const std::string&) -> Result<> {
+        if (config.cluster_id.empty()) return {};
+        CollectionConfig own = config;
+        own.cluster_id.clear();
+        return gate_.checked(catalog().update(name, entry.directory, to_json(own)));
+      });
+}
+
 Result<bool> DatabaseImpl::drop_collection(const std::string& name) {
   if (catalog().resolve(name) != name) return false;  // not there, or an alias
   const auto entry = collections_.find(name);

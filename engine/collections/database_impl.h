@@ -42,6 +42,7 @@ class DatabaseImpl final : public Database {
   Result<> create_collection(const std::string& name, CollectionConfig config) override;
   [[nodiscard]] Result<CollectionFindings> check(const std::string& name) override;
   Result<CollectionRepair> repair(const std::string& name) override;
+  Result<> leave_cluster(const std::string& name) override;
   Result<bool> drop_collection(const std::string& name) override;
   Result<> update_config(const std::string& name,
                          const std::function<Result<>(CollectionConfig&)>& change) override;

@@ -11,7 +11,6 @@
 #include "base/bitset.h"
 #include "base/observe/log.h"
 #include "engine/segment/segment_file.h"
-#include "engine/shard/state/manifest.h"
 #include "engine/write/bulk_intent.h"
 #include "engine/write/bulk_rows.h"
 #include "engine/write/shard_log.h"
@@ -24,12 +23,15 @@ namespace {
 namespace fs = std::filesystem;
 using storage::RowBatch;
 
+/// Facts of a replicated log (engine/write/replicated_log.cc), which no repaired collection has.
+constexpr std::string_view kLogFacts = "log/";
 constexpr std::size_t kBatchBytes = std::size_t{4} << 20;
 
 struct Paths {
   fs::path shard;
   fs::path rows = shard / "rows";
   fs::path segments = shard / "segments";
+  fs::path links = shard / "rows.links.tmp";         ///< what of the old store is read, if need be
   fs::path unfinished = shard / "rows.rebuilt.tmp";  ///< the new store while it is written
   fs::path finished = shard / "rows.rebuilt";        ///< complete; takes the place of `rows`
 };
@@ -57,46 +59,19 @@ Result<std::string> put_aside(const fs::path& path, std::string_view word) {
   }
 }
 
-/// Facts that could still be read from the old store.
-struct Facts {
-  std::optional<Manifest> manifest;
-  std::unordered_map<std::uint64_t, std::string> deleted;  ///< bitmaps, by segment
-  std::vector<std::pair<std::string, std::string>> others;
-  Seq last{};  ///< the last operation in the old store
-};
-
-Facts read_facts(const storage::ShardStore* store) {
-  Facts facts;
-  if (store == nullptr) return facts;
-  const auto scanned = store->scan_meta("", [&](std::string_view key, std::string_view value) {
-    if (key == kManifestKey) {
-      if (auto manifest = decode_manifest(value)) facts.manifest = *std::move(manifest);
-    } else if (const auto segment = segment_of_deleted_key(key)) {
-      facts.deleted[*segment] = value;
-    } else if (key != kBulkIntentKey) {
-      facts.others.emplace_back(key, value);
-    }
-    return true;
-  });
-  if (!scanned) log_warning("{}", scanned.error().message());
-  if (facts.manifest) facts.last = std::max(facts.manifest->covered, facts.manifest->last);
-  if (const auto last = store->last_op(); last && *last) facts.last = std::max(facts.last, **last);
-  return facts;
-}
-
 /// Sealed segments in a shard's directory.
 struct Segments {
   std::vector<SegmentData> sound;
   std::vector<std::string> damaged;
 };
 
-bool is_named(const Facts& facts, std::uint64_t id) {
+bool is_named(const StoreFacts& facts, std::uint64_t id) {
   return !facts.manifest ||
          std::ranges::find(facts.manifest->segments, id) != facts.manifest->segments.end();
 }
 
 /// False for segments that the manifest has counted and does not name: newer rows are elsewhere.
-bool is_wanted(const Facts& facts, std::uint64_t id) {
+bool is_wanted(const StoreFacts& facts, std::uint64_t id) {
   return is_named(facts, id) || id >= facts.manifest->next_segment;
 }
 
@@ -106,7 +81,7 @@ Result<SegmentData> open_segment(const Directory& segments, std::uint64_t id,
   return open_segment_file(*directory, id, fields);
 }
 
-Result<Segments> open_segments(const Paths& paths, const Facts& facts,
+Result<Segments> open_segments(const Paths& paths, const StoreFacts& facts,
                                const CollectionConfig& config) {
   Segments segments;
   if (!fs::exists(paths.segments)) return segments;
@@ -132,9 +107,10 @@ class Rebuild {
 
   /// False if there is a newer row, or a later deletion.
   Result<bool> add(const PointId& id, Seq seq, std::string_view row) {
-    Seq& newest = newest_[id];
-    if (seq <= newest) return false;
-    newest = seq;
+    Version& newest = newest_[id];
+    if (seq <= newest.seq) return false;
+    n_points_ += newest.is_there ? 0 : 1;
+    newest = {seq, true};
     batch_.put_row(id, row);
     batch_.put_op(seq, encode_op(/*is_put=*/true, id));
     QV_TRY(write_if_full());
@@ -146,15 +122,17 @@ class Rebuild {
     return add(id, decoded.seq, row);
   }
   Result<> erase(const PointId& id, Seq seq) {
-    Seq& newest = newest_[id];
-    if (seq <= newest) return {};
-    newest = seq;
+    Version& newest = newest_[id];
+    if (seq <= newest.seq) return {};
+    n_points_ -= newest.is_there ? 1 : 0;
+    newest = {seq, false};
     batch_.delete_row(id);
     batch_.put_op(seq, encode_op(/*is_put=*/false, id));
     return write_if_full();
   }
   void put_fact(std::string_view key, std::string_view value) { batch_.put_meta(key, value); }
   [[nodiscard]] bool knows(const PointId& id) const { return newest_.contains(id); }
+  [[nodiscard]] std::uint64_t n_points() const { return n_points_; }
 
   Result<> finish() {
     QV_TRY(write());
@@ -172,37 +150,54 @@ class Rebuild {
 
   const CollectionConfig& config_;
   storage::ShardStore& store_;
-  std::unordered_map<PointId, Seq> newest_;
+  struct Version {
+    Seq seq{};
+    bool is_there = false;  ///< false: deleted
+  };
+  std::unordered_map<PointId, Version> newest_;
+  std::uint64_t n_points_ = 0;
   RowBatch batch_;
 };
 
 class Repair {
  public:
   Repair(const std::string& path, const CollectionConfig& config, const ShardContext& context)
-      : paths_{path}, config_(config), runtime_(context.runtime) {}
+      : Repair(Paths{path}, path, config, context) {}
+  /// Makes the new store in the directory `to`.
+  Repair(Paths paths, const fs::path& to, const CollectionConfig& config,
+         const ShardContext& context)
+      : paths_(std::move(paths)), to_(to), config_(config), runtime_(context.runtime) {}
 
   Result<ShardRepair> run() {
     if (!fs::exists(paths_.finished)) {
-      if (!fs::exists(paths_.rows) && !fs::exists(paths_.segments)) {
-        return fail(Code::kDataLoss,
-                    fmt::format("`{}` holds neither rows nor segments: restore a backup, or delete "
-                                "the collection",
-                                paths_.shard.string()));
-      }
+      QV_TRY(check_there_is_something());
       QV_TRY(rebuild());
     }
     QV_TRY(exchange());
     return report_;
   }
+  Result<RescuedShard> rescue() {
+    QV_TRY(check_there_is_something());
+    QV_TRY(rebuild());
+    return RescuedShard{report_, n_points_};
+  }
 
  private:
+  [[nodiscard]] Result<> check_there_is_something() const {
+    if (fs::exists(paths_.rows) || fs::exists(paths_.segments)) return {};
+    return fail(Code::kDataLoss,
+                fmt::format("`{}` holds neither rows nor segments: restore a backup, or delete "
+                            "the collection",
+                            paths_.shard.string()));
+  }
   Result<> rebuild() {
-    QV_TRY(open_real_directory(paths_.shard.string()));
+    QV_TRY(open_real_directory(to_.string()));
     QV_TRY(storage::ShardStore::destroy(paths_.unfinished.string()));
     QV_TRY(auto store, storage::ShardStore::open(paths_.unfinished.string(), runtime_));
     {
-      const storage::Salvage old(paths_.rows.string(), runtime_, storage::Salvage::Effort::kSave);
-      const Facts facts = read_facts(old.store());
+      const storage::Salvage old(paths_.rows.string(), paths_.links.string(), runtime_,
+                                 storage::Salvage::Effort::kSave);
+      const StoreFacts facts = read_store_facts(old.store());
       QV_TRY(const Segments segments, open_segments(paths_, facts, config_));
       report_.n_bad_segments = segments.damaged.size();
       report_.deletes_are_known = old.knows_all_files() && facts.manifest.has_value();
@@ -214,8 +209,11 @@ class Repair {
       QV_TRY(add_segments(old, facts, segments, out));
       QV_TRY(add_late_batches(old, out));
       QV_TRY(add_older_versions(segments, out));
-      for (const auto& [key, value] : facts.others) out.put_fact(key, value);
+      for (const auto& [key, value] : facts.others) {
+        if (!key.starts_with(kLogFacts)) out.put_fact(key, value);
+      }
       count_lost(out);
+      n_points_ = out.n_points();
       QV_TRY(out.finish());
     }
     return rename_durably(paths_.unfinished, paths_.finished);
@@ -260,8 +258,8 @@ class Repair {
     return status;
   }
 
-  Result<> add_segments(const storage::Salvage& old, const Facts& facts, const Segments& segments,
-                        Rebuild& out) {
+  Result<> add_segments(const storage::Salvage& old, const StoreFacts& facts,
+                        const Segments& segments, Rebuild& out) {
     for (const auto& segment : segments.sound) {
       const auto deleted = deleted_rows(facts, segment);
       std::string row;
@@ -279,7 +277,7 @@ class Repair {
     return {};
   }
 
-  static Bitset deleted_rows(const Facts& facts, const SegmentData& segment) {
+  static Bitset deleted_rows(const StoreFacts& facts, const SegmentData& segment) {
     const auto found = facts.deleted.find(segment.id);
     if (found != facts.deleted.end()) {
       if (auto bits = decode_bitset(found->second, segment.n_rows)) return *std::move(bits);
@@ -287,8 +285,8 @@ class Repair {
     return Bitset(segment.n_rows);
   }
   /// True if the point was deleted: the store has operation `seq`, but no row of the point.
-  [[nodiscard]] bool is_deleted(const storage::Salvage& old, const Facts& facts, const PointId& id,
-                                Seq seq) const {
+  [[nodiscard]] bool is_deleted(const storage::Salvage& old, const StoreFacts& facts,
+                                const PointId& id, Seq seq) const {
     if (!report_.deletes_are_known || seq > facts.last) return false;
     const auto row = old.store()->row(id);
     return row && !*row;
@@ -359,13 +357,34 @@ class Repair {
   }
 
   const Paths paths_;
+  const fs::path to_;  ///< directory of the new store
   const CollectionConfig& config_;
   const std::shared_ptr<storage::Runtime> runtime_;
+  std::uint64_t n_points_ = 0;
   std::vector<PointId> written_;  ///< put since the last seal, by the old store's log
   ShardRepair report_;
 };
 
 }  // namespace
+
+StoreFacts read_store_facts(const storage::ShardStore* store) {
+  StoreFacts facts;
+  if (store == nullptr) return facts;
+  const auto scanned = store->scan_meta("", [&](std::string_view key, std::string_view value) {
+    if (key == kManifestKey) {
+      if (auto manifest = decode_manifest(value)) facts.manifest = *std::move(manifest);
+    } else if (const auto segment = segment_of_deleted_key(key)) {
+      facts.deleted[*segment] = value;
+    } else if (key != kBulkIntentKey) {
+      facts.others.emplace_back(key, value);
+    }
+    return true;
+  });
+  if (!scanned) log_warning("{}", scanned.error().message());
+  if (facts.manifest) facts.last = std::max(facts.manifest->covered, facts.manifest->last);
+  if (const auto last = store->last_op(); last && *last) facts.last = std::max(facts.last, **last);
+  return facts;
+}
 
 Result<ShardFindings> check_shard(const std::string& path, const CollectionConfig& config,
                                   const ShardContext& context) {
@@ -377,10 +396,24 @@ Result<ShardFindings> check_shard(const std::string& path, const CollectionConfi
   if (store.store() != nullptr) {
     store.scan_rows({}, [&](const PointId&, std::string_view) { ++findings.n_rows; });
   }
-  QV_TRY(auto segments, open_segments(paths, read_facts(store.store()), config));
+  QV_TRY(auto segments, open_segments(paths, read_store_facts(store.store()), config));
   findings.n_segments = segments.sound.size();
   findings.segments = std::move(segments.damaged);
   return findings;
+}
+
+Result<RescuedShard> rescue_shard(const std::string& from, const std::string& to,
+                                  const CollectionConfig& config, const ShardContext& context) {
+  const fs::path target(to);
+  Paths paths{from};
+  if (fs::exists(paths.finished)) {  // a repair that was not finished: its store has everything
+    paths.rows = paths.finished;
+    paths.segments.clear();
+  }
+  paths.links = target / "rows.links.tmp";
+  paths.unfinished = target / "rows.rebuilt.tmp";
+  paths.finished = target / "rows";
+  return Repair(std::move(paths), target, config, context).rescue();
 }
 
 Result<ShardRepair> repair_shard(const std::string& path, const CollectionConfig& config,

@@ -17,6 +17,7 @@
 #include "engine/model/vector.h"
 #include "payload/bm25/bm25.h"
 #include "payload/bm25/expansion.h"
+#include "payload/bm25/word_rules.h"
 #include "payload/filter.h"
 #include "payload/json/edit.h"
 #include "payload/text_highlight.h"
@@ -151,6 +152,7 @@ struct TextMatch {
   payload::Bm25Params params = {};
   std::vector<TextKey> keys = {};  ///< scores add up; empty: `Query::using_field` alone
   payload::Expansion expansion = {};
+  payload::WordRules rules = {};
 };
 
 /// Reciprocal rank fusion: the sum of 1 / ((rank + 1) / weight + k - 1) over lists, rank from 0.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace quiver::engine {
 namespace {
@@ -49,6 +51,31 @@ payload::Stopwords read_stopwords(const Value& value) {
   return out;
 }
 
+Value synonyms_value(const TextOptions& options) {
+  Array groups;
+  for (const auto& group : options.synonyms) {
+    Array words;
+    for (const auto& word : group) words.push_back(Value(word));
+    groups.push_back(Value(std::move(words)));
+  }
+  return Value(std::move(groups));
+}
+
+std::vector<std::vector<std::string>> read_synonyms(const Value& value) {
+  std::vector<std::vector<std::string>> groups;
+  const Array* array = value.as_array();
+  if (array == nullptr) return groups;
+  for (const Value& group : *array) {
+    auto& words = groups.emplace_back();
+    const Array* texts = group.as_array();
+    if (texts == nullptr) continue;
+    for (const Value& word : *texts) {
+      if (const auto* text = word.as_string()) words.push_back(*text);
+    }
+  }
+  return groups;
+}
+
 }  // namespace
 
 Value analysis_of(const TextOptions& options) {
@@ -67,6 +94,7 @@ Value analysis_of(const TextOptions& options) {
   for (const auto& word : options.stopwords.custom) custom.push_back(Value(word));
   out.push_back({"stopwords", Value(Object{{"languages", Value(std::move(languages))},
                                            {"custom", Value(std::move(custom))}})});
+  if (!options.synonyms.empty()) out.push_back({"synonyms", synonyms_value(options)});
   return Value(std::move(out));
 }
 
@@ -80,6 +108,9 @@ void read_analysis(const Value& settings, TextOptions& options) {
   }
   if (const Value* stopwords = settings.find("stopwords")) {
     options.stopwords = read_stopwords(*stopwords);
+  }
+  if (const Value* synonyms = settings.find("synonyms")) {
+    options.synonyms = read_synonyms(*synonyms);
   }
 }
 

@@ -7,8 +7,8 @@
 
 namespace quiver::engine {
 
-/// {"ascii_folding": …, "stemmer": {"type", "language"}, "stopwords": {"languages", "custom"}}; the
-/// stemmer may be missing.
+/// {"ascii_folding": …, "stemmer": {"type", "language"}, "stopwords": {"languages", "custom"},
+/// "synonyms": [[words]]}; stemmer and synonyms may be missing.
 [[nodiscard]] payload::Value analysis_of(const payload::TextOptions& options);
 
 /// Reads what `analysis_of` writes, also where a client may write it otherwise (`stopwords` is one

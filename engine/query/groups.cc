@@ -28,6 +28,9 @@ constexpr std::uint64_t kLimitGrowth = 8;
 constexpr std::uint64_t kMaxUnfilteredHits = 4096;
 /// Wanted points are sought without a filter if about one in so many points is wanted.
 constexpr std::uint64_t kCommon = 32;
+/// Groups that have no more points than this together are completed by ranking all their points.
+/// Deeper and deeper searches would score the same rows several times.
+constexpr std::uint64_t kMaxRankedRows = 4096;
 constexpr std::size_t kDocumentsBetweenChecks = 64;
 
 std::uint64_t saturating_multiply(std::uint64_t a, std::uint64_t b) {
@@ -78,8 +81,10 @@ std::optional<std::vector<GroupId>> group_ids_of(const payload::ColumnView& colu
 
 struct HitGroup {
   GroupId id;
-  Candidates hits;  ///< best first
+  Candidates hits;            ///< best first
+  bool has_all_hits = false;  ///< no search can find another hit
 };
+using GroupNumbers = std::vector<std::size_t>;  ///< positions of groups
 
 /// Group ids of the kinds that a condition can name.
 struct WantedIds {
@@ -140,11 +145,26 @@ class GroupSearch {
 
   [[nodiscard]] bool has_mmr() const { return mmr_of(query_.kind) != nullptr; }
 
+  /// True if prefetches only choose points, so that searches for other points give the same
+  /// scores. Fused scores and formulas depend on all that the prefetches find.
+  [[nodiscard]] bool is_rescored() const {
+    const auto& kind = query_.kind;
+    return !query_.prefetch.empty() &&
+           (std::holds_alternative<Nearest>(kind) || std::holds_alternative<Recommend>(kind) ||
+            std::holds_alternative<Discover>(kind) || std::holds_alternative<Context>(kind));
+  }
+
+  static void deepen_to(std::uint64_t limit, Query& prefetch) {
+    prefetch.limit = std::max(prefetch.limit, limit);
+    for (auto& inner : prefetch.prefetch) deepen_to(limit, inner);
+  }
+
   /// The first hits of the points that match `also`, too.
   Result<Ranking> rank(std::uint64_t limit, const std::optional<payload::Filter>& also) {
     Query query = query_;
     query.limit = limit;
     if (also) {
+      for (auto& prefetch : query.prefetch) deepen_to(limit, prefetch);
       payload::Filter both = *also;
       if (query.filter) {
         both.must.emplace_back(std::make_shared<const payload::Filter>(*std::move(query.filter)));
@@ -164,9 +184,10 @@ class GroupSearch {
     is_listing_ = ranking.is_listing;
     groups_.clear();
     numbers_.clear();
+    is_rare_done_ = false;
     QV_TRY(add_groups(ranking.candidates));
     has_all_groups_ = groups_.size() >= request_.query.limit;
-    return ranking.candidates.size() < limit;
+    return !is_rescored() && ranking.candidates.size() < limit;
   }
 
   Result<bool> search_first() {
@@ -185,7 +206,7 @@ class GroupSearch {
     QV_TRY(const auto ranking, rank(filtered_limit_, filter));
     const bool is_exhausted = ranking.candidates.size() < filtered_limit_;
     if (has_all_groups_) {
-      QV_TRY(refill(ranking.candidates));
+      QV_TRY(refill(incomplete(), ranking.candidates));
       return is_exhausted;
     }
     QV_TRY(add_groups(ranking.candidates));
@@ -196,19 +217,59 @@ class GroupSearch {
   Result<> search_on() {
     bool is_complete = false;
     while (!is_complete && (!has_all_groups_ || !is_full())) {
-      const auto filter = has_all_groups_ ? among_incomplete() : beyond_found();
+      const auto filter = has_all_groups_ ? among(incomplete()) : beyond_found();
       const std::uint64_t deeper = saturating_multiply(limit_, kLimitGrowth);
       bool is_unfiltered = deeper <= kMaxUnfilteredHits;
       if (is_unfiltered) {
         QV_TRY(is_unfiltered, matches_often(filter));
       }
-      QV_TRY(is_complete, is_unfiltered ? search_all(deeper) : search_among(filter));
+      if (!is_unfiltered && has_all_groups_ && !is_rare_done_) {
+        QV_TRY(complete_rare());
+      } else {
+        QV_TRY(is_complete, is_unfiltered ? search_all(deeper) : search_among(filter));
+      }
     }
     return {};
   }
 
+  /// Completes the incomplete groups with the fewest points.
+  Result<> complete_rare() {
+    is_rare_done_ = true;
+    QV_TRY(const GroupNumbers rare, rare_groups());
+    if (rare.empty()) return {};
+    QV_TRY(const auto ranking, rank(kAllHits, among(rare)));
+    QV_TRY(refill(rare, ranking.candidates));
+    for (const std::size_t number : rare) groups_[number].has_all_hits = true;
+    return {};
+  }
+
+  /// Incomplete groups that have about `kMaxRankedRows` points together, the smallest ones.
+  [[nodiscard]] Result<GroupNumbers> rare_groups() const {
+    std::vector<std::pair<std::uint64_t, std::size_t>> sizes;
+    for (const std::size_t number : incomplete()) {
+      QV_TRY(const std::uint64_t size, n_expected(among({number})));
+      sizes.emplace_back(size, number);
+    }
+    std::sort(sizes.begin(), sizes.end());
+    GroupNumbers rare;
+    std::uint64_t n_rows = 0;
+    for (const auto& [size, number] : sizes) {
+      n_rows += size;
+      if (n_rows > kMaxRankedRows) break;
+      rare.push_back(number);
+    }
+    return rare;
+  }
+
   [[nodiscard]] bool is_incomplete(const HitGroup& group) const {
-    return group.hits.size() < request_.group_size;
+    return group.hits.size() < request_.group_size && !group.has_all_hits;
+  }
+  [[nodiscard]] GroupNumbers incomplete() const {
+    GroupNumbers numbers;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      if (is_incomplete(groups_[i])) numbers.push_back(i);
+    }
+    return numbers;
   }
   [[nodiscard]] bool is_full() const {
     return std::none_of(groups_.begin(), groups_.end(),
@@ -227,12 +288,10 @@ class GroupSearch {
     return filter;
   }
 
-  /// Matches the points of groups that are not full.
-  [[nodiscard]] payload::Filter among_incomplete() const {
+  /// Matches the points of these groups.
+  [[nodiscard]] payload::Filter among(const GroupNumbers& numbers) const {
     WantedIds wanted;
-    for (const auto& group : groups_) {
-      if (is_incomplete(group)) wanted.add(group.id);
-    }
+    for (const std::size_t number : numbers) wanted.add(groups_[number].id);
     payload::Filter filter;
     const auto add = [&](payload::ValueCondition condition) {
       filter.should.emplace_back(payload::FieldCondition{request_.group_by, std::move(condition)});
@@ -247,13 +306,18 @@ class GroupSearch {
     return filter;
   }
 
-  [[nodiscard]] Result<bool> matches_often(const payload::Filter& filter) const {
+  /// Estimates how many points match.
+  [[nodiscard]] Result<std::uint64_t> n_expected(const payload::Filter& filter) const {
     QV_TRY(const auto predicate, payload::compile(filter, environment_.config.indexes));
-    std::uint64_t n_expected = 0;
+    std::uint64_t n = 0;
     for (const Segment* segment : environment_.snapshot.segments()) {
-      n_expected += predicate->estimate(SegmentRows(*segment->data)).expected;
+      n += predicate->estimate(SegmentRows(*segment->data)).expected;
     }
-    return n_expected > environment_.snapshot.n_live() / kCommon;
+    return n;
+  }
+  [[nodiscard]] Result<bool> matches_often(const payload::Filter& filter) const {
+    QV_TRY(const std::uint64_t n, n_expected(filter));
+    return n > environment_.snapshot.n_live() / kCommon;
   }
 
   Result<std::vector<GroupId>> group_ids(const Candidate& candidate) const {
@@ -269,10 +333,12 @@ class GroupSearch {
                 fmt::format("the payload of point {} is no JSON", candidate.id.to_string()));
   }
 
-  /// Calls `visit(candidate, id of a group)` for each candidate in order, for each of its groups.
-  template <class Visit>
-  Result<> for_each_candidate(const Candidates& candidates, const Visit& visit) {
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
+  /// Calls `visit(candidate, id of a group)` for each candidate in order, for each of its groups,
+  /// while `is_open()`.
+  template <class Visit, class IsOpen>
+  Result<> for_each_candidate(const Candidates& candidates, const Visit& visit,
+                              const IsOpen& is_open) {
+    for (std::size_t i = 0; i < candidates.size() && is_open(); ++i) {
       if (i % kDocumentsBetweenChecks == 0) QV_TRY(environment_.cancel.check());
       QV_TRY(auto ids, group_ids(candidates[i]));
       for (auto& id : ids) visit(candidates[i], std::move(id));
@@ -283,8 +349,9 @@ class GroupSearch {
   /// Adds the groups that are not found yet, with their hits.
   Result<> add_groups(const Candidates& candidates) {
     const std::size_t n_before = groups_.size();
+    std::size_t n_full = 0;
     HitsOfGroups seen;
-    return for_each_candidate(candidates, [&](const Candidate& candidate, GroupId id) {
+    const auto visit = [&](const Candidate& candidate, GroupId id) {
       auto found = numbers_.find(id);
       if (found == numbers_.end()) {
         if (groups_.size() >= request_.query.limit) return;
@@ -292,35 +359,43 @@ class GroupSearch {
         groups_.push_back({std::move(id), {}});
       }
       const std::size_t number = found->second;
-      if (number >= n_before) add_hit(groups_[number].hits, number, candidate, seen);
+      if (number < n_before) return;
+      n_full += fills(groups_[number].hits, number, candidate, seen) ? 1 : 0;
+    };
+    return for_each_candidate(candidates, visit, [&] {
+      return groups_.size() < request_.query.limit || n_full < groups_.size() - n_before;
     });
   }
 
-  /// Replaces the hits of groups that are not full by those of a ranking of all their points.
-  Result<> refill(const Candidates& candidates) {
+  /// Replaces the hits of these groups by those of a ranking of all their points.
+  Result<> refill(const GroupNumbers& numbers, const Candidates& candidates) {
     std::map<std::size_t, Candidates> refilled;
-    for (std::size_t i = 0; i < groups_.size(); ++i) {
-      if (is_incomplete(groups_[i])) refilled[i];
-    }
+    for (const std::size_t number : numbers) refilled[number];
+    std::size_t n_full = 0;
     HitsOfGroups seen;
-    QV_TRY(for_each_candidate(candidates, [&](const Candidate& candidate, const GroupId& id) {
+    const auto visit = [&](const Candidate& candidate, const GroupId& id) {
       const auto number = numbers_.find(id);
       if (number == numbers_.end()) return;
       const auto group = refilled.find(number->second);
-      if (group != refilled.end()) add_hit(group->second, group->first, candidate, seen);
-    }));
+      if (group == refilled.end()) return;
+      n_full += fills(group->second, group->first, candidate, seen) ? 1 : 0;
+    };
+    QV_TRY(
+        for_each_candidate(candidates, visit, [&] { return n_full < refilled.size(); }));
     for (auto& [number, hits] : refilled) {
       if (hits.size() > groups_[number].hits.size()) groups_[number].hits = std::move(hits);
     }
     return {};
   }
 
+  /// Adds a hit to a group that is not full. True if it is full now.
   /// `order_by` lists a point once for each of its values; a group holds it once.
-  void add_hit(Candidates& hits, std::size_t group, const Candidate& candidate,
-               HitsOfGroups& seen) const {
-    if (hits.size() >= request_.group_size) return;
-    if (is_listing_ && !seen.emplace(group, candidate.id).second) return;
+  bool fills(Candidates& hits, std::size_t group, const Candidate& candidate,
+             HitsOfGroups& seen) const {
+    if (hits.size() >= request_.group_size) return false;
+    if (is_listing_ && !seen.emplace(group, candidate.id).second) return false;
     hits.push_back(candidate);
+    return hits.size() == request_.group_size;
   }
 
   /// By the best hit. Of groups with the same one, the first found stays first.
@@ -344,6 +419,7 @@ class GroupSearch {
   Metric metric_ = Metric::kDot;
   bool is_listing_ = false;
   bool has_all_groups_ = false;  ///< no search can find another group
+  bool is_rare_done_ = false;    ///< `complete_rare` has run since the last search of all points
   std::vector<HitGroup> groups_;
   std::map<GroupId, std::size_t> numbers_;  ///< positions in `groups_`
 };

@@ -42,7 +42,11 @@ std::optional<std::string_view> text_of(const payload::ValueCondition& condition
 class RecordHighlighter::Words {
  public:
   void add(const Query& query) {
-    if (const auto* match = std::get_if<TextMatch>(&query.kind)) queries_.push_back(match->text);
+    if (const auto* match = std::get_if<TextMatch>(&query.kind)) {
+      queries_.push_back(match->text);
+      const auto& required = match->rules.required;
+      queries_.insert(queries_.end(), required.begin(), required.end());
+    }
     add(query.filter);
     for (const auto& prefetch : query.prefetch) add(prefetch);
   }

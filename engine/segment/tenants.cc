@@ -78,7 +78,32 @@ std::vector<std::uint64_t> tenants_of(std::span<const RowRef> rows,
   return tenants;
 }
 
+/// Adds the conditions in `must`, also of filters in `must`, that name values of `key`.
+void add_conditions_on(const std::string& key, const payload::Filter& filter,
+                       payload::Filter& out) {
+  for (const auto& condition : filter.must) {
+    if (const auto* inner = std::get_if<std::shared_ptr<const payload::Filter>>(&condition)) {
+      if (*inner != nullptr) add_conditions_on(key, **inner, out);
+    }
+    const auto* field = std::get_if<payload::FieldCondition>(&condition);
+    if (field == nullptr || field->key != key) continue;
+    if (std::holds_alternative<payload::MatchValue>(field->condition) ||
+        std::holds_alternative<payload::MatchAny>(field->condition)) {
+      out.must.push_back(condition);
+    }
+  }
+}
+
 }  // namespace
+
+std::shared_ptr<const payload::Filter> tenant_filter(const payload::Filter& filter,
+                                                     std::span<const payload::FieldIndex> indexes) {
+  const auto* index = tenant_index(indexes);
+  if (index == nullptr) return nullptr;
+  auto tenants = std::make_shared<payload::Filter>();
+  add_conditions_on(index->key, filter, *tenants);
+  return tenants->must.empty() ? nullptr : std::move(tenants);
+}
 
 const payload::FieldIndex* tenant_index(std::span<const payload::FieldIndex> indexes) {
   for (const auto& index : indexes) {

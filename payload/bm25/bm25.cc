@@ -2,20 +2,32 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace quiver::payload {
+
+std::size_t QueryTokens::find(std::string_view text) const {
+  const auto found = std::find(texts.begin(), texts.end(), text);
+  return found == texts.end() ? kNone : static_cast<std::size_t>(found - texts.begin());
+}
+
+std::uint32_t QueryTokens::find_or_add(std::string text) {
+  const std::size_t found = find(text);
+  if (found != kNone) return static_cast<std::uint32_t>(found);
+  const auto number = static_cast<std::uint32_t>(texts.size());
+  texts.push_back(std::move(text));
+  shares.push_back(1);
+  origins.push_back(number);
+  stand_ins.push_back({number});
+  return number;
+}
 
 QueryTokens QueryTokens::of(const std::vector<std::string>& tokens) {
   QueryTokens query;
   for (const auto& token : tokens) {
-    const auto found = std::find(query.texts.begin(), query.texts.end(), token);
-    if (found != query.texts.end()) {
-      ++query.shares[static_cast<std::size_t>(found - query.texts.begin())];
-      continue;
-    }
-    query.origins.push_back(static_cast<std::uint32_t>(query.texts.size()));
-    query.texts.push_back(token);
-    query.shares.push_back(1);
+    const std::size_t n_before = query.texts.size();
+    const std::uint32_t number = query.find_or_add(token);
+    if (number < n_before) ++query.shares[number];
   }
   return query;
 }

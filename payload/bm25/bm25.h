@@ -9,9 +9,11 @@
 // those of the query (expansion.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bitset.h"
@@ -35,6 +37,16 @@ struct QueryTokens {
   /// The token of the query from which each text comes: its own number, or that of the token which
   /// it resembles. Texts with one origin count as equally frequent: as the most frequent of them.
   std::vector<std::uint32_t> origins;
+  /// For each token of the query, the first ones of `texts`: the numbers of all texts that may
+  /// stand for it, itself first. A text may stand for several tokens.
+  std::vector<std::vector<std::uint32_t>> stand_ins;
+
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  /// The number of `text`; kNone if it is not there.
+  [[nodiscard]] std::size_t find(std::string_view text) const;
+  /// The number of `text`, which becomes a token of the query, with share 1, if it is none. Only
+  /// before words that resemble tokens are added.
+  std::uint32_t find_or_add(std::string text);
 
   /// The tokens of a query, in the order of their first appearance.
   [[nodiscard]] static QueryTokens of(const std::vector<std::string>& tokens);

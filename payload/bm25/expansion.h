@@ -8,15 +8,15 @@
 
 #include "payload/bm25/bm25.h"
 #include "payload/column/column.h"
+#include "payload/text/resembling.h"
 
 namespace quiver::payload {
 
 struct Expansion {
-  static constexpr std::uint32_t kMaxDistance = 2;
+  static constexpr std::uint32_t kMaxDistance = Resembling::kMaxDistance;
   static constexpr std::uint32_t kMaxWords = 1000;
 
-  /// Words of up to so many insertions, deletions or changes of a code point; 0: the word itself.
-  /// A word of n code points allows at most (n - 1) / 3 of them: short words resemble too many.
+  /// Words of up to so many differences, see `Resembling`; 0: the word itself.
   std::uint32_t max_distance = 0;
   /// Words that begin with the last token of the query.
   bool last_is_prefix = false;
@@ -29,14 +29,10 @@ struct Expansion {
 
 /// Adds to `tokens` what resembles them in `columns`. The share of an added word is that of its
 /// token, times 1 - distance / code points of the token; that of a longer word with the prefix is
-/// the token's. `last`: number of the query's last token. Reads all terms that begin with the first
+/// the token's. `last`: number of the
+/// query's last token, or kNone. Reads all terms that begin with the first
 /// code point of a token: a misspelt first letter is not found.
 void expand(const Expansion& expansion, std::span<const ColumnView> columns, std::size_t last,
             QueryTokens& tokens);
-
-/// Number of insertions, deletions and changes of code points between two texts in UTF-8;
-/// `limit` + 1 if there are more than `limit`.
-[[nodiscard]] std::uint32_t edit_distance(std::string_view a, std::string_view b,
-                                          std::uint32_t limit);
 
 }  // namespace quiver::payload

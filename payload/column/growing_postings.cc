@@ -71,6 +71,18 @@ PostingsBlock::List PostingsBlock::list(std::uint32_t term) const {
   return {std::span(rows_).subspan(offsets_[i], n), std::span(counts_).subspan(offsets_[i], n)};
 }
 
+std::size_t PostingsBlock::memory_bytes() const {
+  return sizeof(*this) + counts_.capacity() +
+         sizeof(std::uint32_t) * (terms_.capacity() + offsets_.capacity() + rows_.capacity());
+}
+
+std::size_t GrowingPostings::memory_bytes() const {
+  MutexLock lock(mutex_);
+  std::size_t n = 0;
+  for (const auto& block : blocks_) n += block->memory_bytes();
+  return n;
+}
+
 GrowingPostings::Blocks GrowingPostings::blocks(const ColumnView& column) {
   MutexLock lock(mutex_);
   std::uint32_t end = blocks_.empty() ? 0 : blocks_.back()->end_row();

@@ -1,6 +1,7 @@
 // Postings of a text column that still grows, made when a query first asks for them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -24,6 +25,7 @@ class PostingsBlock {
   [[nodiscard]] List list(std::uint32_t term) const;
   [[nodiscard]] std::uint32_t first_row() const { return first_row_; }
   [[nodiscard]] std::uint32_t end_row() const { return first_row_ + n_rows_; }
+  [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
   std::uint32_t first_row_;
@@ -42,11 +44,12 @@ class GrowingPostings {
   /// Blocks of the first rows of `column`, one after the other from row 0. The last few rows are in
   /// none: fewer than `kRowsPerBlock`.
   [[nodiscard]] Blocks blocks(const ColumnView& column);
+  [[nodiscard]] std::size_t memory_bytes() const;
 
   static constexpr std::uint32_t kRowsPerBlock = 512;
 
  private:
-  Mutex mutex_;
+  mutable Mutex mutex_;
   Blocks blocks_ QV_GUARDED_BY(mutex_);
 };
 

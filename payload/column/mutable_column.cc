@@ -124,7 +124,8 @@ std::uint32_t MutableColumn::n_rows() const {
 std::size_t MutableColumn::memory_bytes() const {
   return state_->facts.memory_bytes() + state_->offsets.memory_bytes() +
          state_->irregular.memory_bytes() + state_->values.memory_bytes() +
-         state_->text_lengths.memory_bytes();
+         state_->text_lengths.memory_bytes() +
+         (state_->postings ? state_->postings->memory_bytes() : 0);
 }
 
 }  // namespace quiver::payload

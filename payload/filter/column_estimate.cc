@@ -45,6 +45,24 @@ Estimate all_tokens(const ColumnView& column, const TextCondition& condition,
   return {exact ? most : 0, exact ? most : static_cast<std::uint64_t>(expected), most};
 }
 
+/// Words for which several terms may stand.
+Estimate estimate_patterns(const ColumnView& column, const TextCondition& condition,
+                           std::uint64_t n_rows) {
+  if (condition.mode == TextCondition::Mode::kAny) {
+    std::uint64_t sum = 0;
+    for (const auto& word : condition.patterns) {
+      sum += any_of_terms(column, resembling_terms(column, word), n_rows).max;
+    }
+    const std::uint64_t most = std::min(sum, n_rows);
+    return {0, most, most};
+  }
+  std::uint64_t most = n_rows;
+  for (const auto& word : condition.patterns) {
+    most = std::min(most, any_of_terms(column, resembling_terms(column, word), n_rows).max);
+  }
+  return {0, condition.patterns.size() == 1 ? most : most / 2, most};
+}
+
 Estimate estimate_condition(const ColumnView& column, const MembershipCondition& condition,
                             std::uint64_t n_rows) {
   if (condition.mode == MembershipCondition::Mode::kNoneOf ||
@@ -65,6 +83,7 @@ Estimate estimate_condition(const ColumnView& column, const TextCondition& condi
                             std::uint64_t n_rows) {
   if (condition.words.empty()) return {};
   if (!condition.tokens || !decides(column, Decidable::kTokens)) return unknown(n_rows);
+  if (!condition.patterns.empty()) return estimate_patterns(column, condition, n_rows);
   if (condition.mode != TextCondition::Mode::kAny) return all_tokens(column, condition, n_rows);
   return any_of_terms(column, find_terms(column, condition.words), n_rows);
 }

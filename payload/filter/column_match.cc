@@ -251,6 +251,7 @@ class Matcher {
   }
 
   void match_tokens(const TextCondition& condition) {
+    if (!condition.patterns.empty()) return match_patterns(condition);
     const bool any = condition.mode == TextCondition::Mode::kAny;
     std::vector<std::uint32_t> ids;
     for (const auto& word : condition.words) {
@@ -269,14 +270,42 @@ class Matcher {
       }
     });
   }
-  void match_token_postings(const TextCondition& condition, const std::vector<std::uint32_t>& ids) {
-    Bitset all = within_;
+  /// Words for which several terms may stand.
+  void match_patterns(const TextCondition& condition) {
+    std::vector<std::vector<std::uint32_t>> ids;
+    for (const auto& word : condition.patterns) ids.push_back(resembling_terms(column_, word));
+    if (condition.mode == TextCondition::Mode::kAny) {
+      std::vector<std::uint32_t> all;
+      for (const auto& of_word : ids) all.insert(all.end(), of_word.begin(), of_word.end());
+      std::sort(all.begin(), all.end());
+      all.erase(std::unique(all.begin(), all.end()), all.end());
+      return match_terms(all);
+    }
+    std::vector<TermSet> words;
+    Bitset possible = within_;
+    for (const auto& of_word : ids) {
+      words.emplace_back(of_word, column_.n_terms());
+      if (column_.sealed) possible &= rows_with_any(of_word);
+    }
+    possible.for_each([&](std::size_t i) {
+      const auto row = static_cast<std::uint32_t>(i);
+      if (row_has_tokens(column_.row_terms(row), condition.mode, words)) out_.yes.set(row);
+    });
+  }
+  /// Sealed only.
+  [[nodiscard]] Bitset rows_with_any(const std::vector<std::uint32_t>& ids) const {
+    Bitset rows(within_.size());
     for (const std::uint32_t id : ids) {
-      Bitset rows(within_.size());
       for (const std::uint32_t row : column_.postings(id)) {
         if (row < rows.size()) rows.set(row);
       }
-      all &= rows;
+    }
+    return rows;
+  }
+  void match_token_postings(const TextCondition& condition, const std::vector<std::uint32_t>& ids) {
+    Bitset all = within_;
+    for (const std::uint32_t id : ids) {
+      all &= rows_with_any({id});
     }
     all.for_each([&](std::size_t i) {
       const auto row = static_cast<std::uint32_t>(i);

@@ -1,6 +1,7 @@
 #include "payload/filter/column_terms.h"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_set>
 
 #include "base/hash.h"
@@ -85,21 +86,53 @@ std::vector<std::uint32_t> prefixed_terms(const ColumnView& column, std::string_
   return ids;
 }
 
-bool row_has_tokens(std::span<const std::uint32_t> tokens, TextCondition::Mode mode,
-                    std::span<const std::uint32_t> ids) {
-  // A gap equals no term, so a phrase cannot cross it.
+std::vector<std::uint32_t> resembling_terms(const ColumnView& column, const Resembling& word) {
+  std::vector<std::uint32_t> ids;
+  std::uint32_t id = column.sealed ? column.first_term_from(word.start()) : 0;
+  for (; id < column.n_terms(); ++id) {
+    const std::string_view term = column.term(id);
+    if (word.distance_to(term)) {
+      ids.push_back(id);
+    } else if (column.sealed && !term.starts_with(word.start())) {
+      break;  // terms are ordered
+    }
+  }
+  return ids;
+}
+
+namespace {
+
+/// `is(token, word)`: whether a token is a word.
+template <class Word, class Is>
+bool has_words(std::span<const std::uint32_t> tokens, TextCondition::Mode mode,
+               std::span<const Word> words, Is is) {
+  // A gap is no word, so a phrase cannot cross it.
   if (mode == TextCondition::Mode::kPhrase) {
-    return std::search(tokens.begin(), tokens.end(), ids.begin(), ids.end()) != tokens.end();
+    return std::search(tokens.begin(), tokens.end(), words.begin(), words.end(), is) !=
+           tokens.end();
   }
   for (auto first = tokens.begin();;) {
     const auto last = std::find(first, tokens.end(), ColumnView::kGap);
-    if (std::all_of(ids.begin(), ids.end(),
-                    [&](std::uint32_t id) { return std::find(first, last, id) != last; })) {
-      return true;
-    }
+    const auto occurs = [&](const Word& word) {
+      return std::any_of(first, last, [&](std::uint32_t token) { return is(token, word); });
+    };
+    if (std::all_of(words.begin(), words.end(), occurs)) return true;
     if (last == tokens.end()) return false;
     first = last + 1;
   }
+}
+
+}  // namespace
+
+bool row_has_tokens(std::span<const std::uint32_t> tokens, TextCondition::Mode mode,
+                    std::span<const std::uint32_t> ids) {
+  return has_words(tokens, mode, ids, std::equal_to<std::uint32_t>());
+}
+
+bool row_has_tokens(std::span<const std::uint32_t> tokens, TextCondition::Mode mode,
+                    std::span<const TermSet> words) {
+  return has_words(tokens, mode, words,
+                   [](std::uint32_t token, const TermSet& word) { return word(token); });
 }
 
 }  // namespace quiver::payload

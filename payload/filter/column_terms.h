@@ -44,10 +44,9 @@ SortedRange find_sorted(std::span<const T> sorted, T low, T high) {
 [[nodiscard]] std::vector<std::uint32_t> prefixed_terms(const ColumnView& column,
                                                         std::string_view prefix);
 
-/// True if one string of a row, given as tokens with gaps, has all `ids` (kAll) or has them in
-/// sequence (kPhrase).
-[[nodiscard]] bool row_has_tokens(std::span<const std::uint32_t> tokens, TextCondition::Mode mode,
-                                  std::span<const std::uint32_t> ids);
+/// Terms that may stand for the word, ascending. O(n_terms) in a growing column.
+[[nodiscard]] std::vector<std::uint32_t> resembling_terms(const ColumnView& column,
+                                                          const Resembling& word);
 
 /// A set of terms below `n_terms`; larger values (gaps) are never members.
 class TermSet {
@@ -60,5 +59,13 @@ class TermSet {
  private:
   std::vector<std::uint8_t> member_;
 };
+
+/// True if one string of a row, given as tokens with gaps, has all `ids` (kAll) or has them in
+/// sequence (kPhrase).
+[[nodiscard]] bool row_has_tokens(std::span<const std::uint32_t> tokens, TextCondition::Mode mode,
+                                  std::span<const std::uint32_t> ids);
+/// The same for words of which each may be one of several terms.
+[[nodiscard]] bool row_has_tokens(std::span<const std::uint32_t> tokens, TextCondition::Mode mode,
+                                  std::span<const TermSet> words);
 
 }  // namespace quiver::payload

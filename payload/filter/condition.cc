@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "payload/column/kinds.h"
 #include "payload/scalar/datetime.h"
@@ -65,20 +66,35 @@ std::vector<std::string> split_at_spaces(std::string_view text) {
   return tokenize(text, options);
 }
 
-PreparedCondition prepare_text(TextCondition::Mode mode, const std::string& text,
-                               const FieldIndex* index) {
+std::vector<Resembling> patterns_of(const std::vector<std::string>& words,
+                                    const Similarity& similarity) {
+  std::vector<Resembling> patterns;
+  if (similarity.is_none()) return patterns;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    patterns.emplace_back(words[i], similarity.max_distance,
+                          similarity.last_is_prefix && i + 1 == words.size());
+  }
+  return patterns;
+}
+
+Result<PreparedCondition> prepare_text(TextCondition::Mode mode, const std::string& text,
+                                       const Similarity& similarity, const FieldIndex* index) {
   TextCondition condition;
   condition.mode = mode;
   condition.tokens = index != nullptr && traits_of(index->kind).decides(Decidable::kTokens);
   if (condition.tokens) {
     condition.analyzers = std::make_shared<const AnalyzerPool>(index->text);
     condition.words = condition.analyzers->tokens(text, TokenUse::kQuery);
+    condition.patterns = patterns_of(condition.words, similarity);
     if (mode != TextCondition::Mode::kPhrase) sort_unique(condition.words);
+  } else if (!similarity.is_none()) {
+    return fail(Code::kInvalidArgument,
+                "a text condition with `fuzzy` or `prefix` needs a payload index of type `text`");
   } else {
     condition.words =
         mode == TextCondition::Mode::kAny ? split_at_spaces(text) : std::vector<std::string>{text};
   }
-  return condition;
+  return PreparedCondition(std::move(condition));
 }
 
 Result<> check_point(const GeoPoint& point) {
@@ -118,9 +134,20 @@ Result<PreparedCondition> prepare_geo(const Shape& shape) {
   return PreparedCondition(GeoCondition{shape, latitudes(shape)});
 }
 
-bool contains_phrase(const std::vector<std::string>& tokens,
-                     const std::vector<std::string>& phrase) {
-  return std::search(tokens.begin(), tokens.end(), phrase.begin(), phrase.end()) != tokens.end();
+/// True if the words occur among the tokens. `is(token, word)`: whether one is the other.
+template <class Word, class Is>
+bool holds_words(const std::vector<std::string>& tokens, const std::vector<Word>& words,
+                 TextCondition::Mode mode, Is is) {
+  if (mode == TextCondition::Mode::kPhrase) {
+    return std::search(tokens.begin(), tokens.end(), words.begin(), words.end(), is) !=
+           tokens.end();
+  }
+  const auto occurs = [&](const Word& word) {
+    return std::any_of(tokens.begin(), tokens.end(),
+                       [&](const std::string& token) { return is(token, word); });
+  };
+  return mode == TextCondition::Mode::kAll ? std::all_of(words.begin(), words.end(), occurs)
+                                           : std::any_of(words.begin(), words.end(), occurs);
 }
 
 bool element_passes(const MembershipCondition& condition, const Value& element) {
@@ -206,12 +233,11 @@ bool TextCondition::accepts(std::string_view text) const {
     });
   }
   const auto found = analyzers->tokens(text, TokenUse::kDocument);
-  if (mode == Mode::kPhrase) return contains_phrase(found, words);
-  const auto occurs = [&](const std::string& word) {
-    return std::find(found.begin(), found.end(), word) != found.end();
-  };
-  return mode == Mode::kAll ? std::all_of(words.begin(), words.end(), occurs)
-                            : std::any_of(words.begin(), words.end(), occurs);
+  if (patterns.empty()) return holds_words(found, words, mode, std::equal_to<std::string>());
+  return holds_words(found, patterns, mode,
+                     [](const std::string& token, const Resembling& pattern) {
+                       return pattern.distance_to(token).has_value();
+                     });
 }
 
 bool GeoCondition::accepts(const GeoPoint& point) const {
@@ -232,13 +258,13 @@ Result<PreparedCondition> prepare(const ValueCondition& condition, const FieldIn
             return prepare_values(Mode::kNoneOf, t.values, index);
           },
           [&](const MatchText& t) -> Out {
-            return prepare_text(TextCondition::Mode::kAll, t.text, index);
+            return prepare_text(TextCondition::Mode::kAll, t.text, t.similarity, index);
           },
           [&](const MatchTextAny& t) -> Out {
-            return prepare_text(TextCondition::Mode::kAny, t.text, index);
+            return prepare_text(TextCondition::Mode::kAny, t.text, t.similarity, index);
           },
           [&](const MatchPhrase& t) -> Out {
-            return prepare_text(TextCondition::Mode::kPhrase, t.text, index);
+            return prepare_text(TextCondition::Mode::kPhrase, t.text, t.similarity, index);
           },
           [&](const MatchPrefix& t) -> Out { return PreparedCondition(PrefixCondition{t.prefix}); },
           [&](const Range& t) -> Out {

@@ -16,6 +16,7 @@
 #include "payload/scalar/number.h"
 #include "payload/schema.h"
 #include "payload/text/analyzer.h"
+#include "payload/text/resembling.h"
 
 namespace quiver::payload {
 
@@ -42,6 +43,8 @@ struct TextCondition {
   bool tokens = false;
   std::shared_ptr<const AnalyzerPool> analyzers;  ///< with `tokens`
   std::vector<std::string> words;                 ///< tokens with kAll and kAny: distinct
+  /// The words in order, if others may stand for them; else empty. Only with `tokens`.
+  std::vector<Resembling> patterns = {};
 
   [[nodiscard]] bool accepts(std::string_view text) const;
 };

@@ -77,7 +77,8 @@ class TreeBuilder {
     const Filter& inner = condition.filter ? *condition.filter : kEmpty;
     QV_TRY(auto tree, build(inner, from_root, depth + 1));
     NestedNode node{std::move(elements), tree, {}};
-    for (const Node& part : tree->must) add_necessary(part, node);
+    for (const Node& part : tree->must) add_if_existential(part, node.elements, node.necessary);
+    node.sufficient = sufficient_of(*tree, node.elements);
     return Node(std::move(node));
   }
   Result<Node> build_node(const std::shared_ptr<const Filter>& condition,
@@ -94,11 +95,24 @@ class TreeBuilder {
                             condition.index, condition.total));
   }
 
-  static void add_necessary(const Node& part, NestedNode& node) {
+  /// Adds the condition on whole documents, if `part` asks whether some value satisfies something.
+  static void add_if_existential(const Node& part, const JsonPath& elements,
+                                 std::vector<FieldNode>& out) {
     const auto* field = std::get_if<FieldNode>(&part);
     if (field == nullptr || !is_existential(field->condition)) return;
-    node.necessary.push_back(
-        {node.elements.join(field->path), field->condition, field->index, field->attribute_path});
+    out.push_back(
+        {elements.join(field->path), field->condition, field->index, field->attribute_path});
+  }
+
+  /// "Some element satisfies A or B" is "some element satisfies A, or some element B".
+  static std::vector<FieldNode> sufficient_of(const FilterTree& tree, const JsonPath& elements) {
+    if (!tree.must_not.empty() || tree.min_count) return {};
+    const bool is_one = tree.must.size() == 1 && tree.should.empty();
+    if (!is_one && !tree.must.empty()) return {};
+    const auto& parts = is_one ? tree.must : tree.should;
+    std::vector<FieldNode> fields;
+    for (const Node& part : parts) add_if_existential(part, elements, fields);
+    return fields.size() == parts.size() ? fields : std::vector<FieldNode>();
   }
 
   [[nodiscard]] const FieldIndex* find_index(const JsonPath& path) const {

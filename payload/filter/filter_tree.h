@@ -39,6 +39,10 @@ struct NestedNode {
   /// Conditions that the whole document satisfies if one of its elements satisfies `filter`, on
   /// `elements` + inner path.
   std::vector<FieldNode> necessary;
+  /// If not empty: the document satisfies the node exactly if it satisfies one of these, likewise
+  /// on `elements` + inner path. So it is with one condition, or one of several: then it does not
+  /// matter whether conditions meet in one element.
+  std::vector<FieldNode> sufficient = {};
 };
 
 using Node = std::variant<FieldNode, HasIdNode, HasVectorNode, NestedNode,

@@ -65,9 +65,12 @@ class TextWriter {
   void add(const MatchValue& match) { add(match.value); }
   void add(const MatchAny& match) { add(match.values); }
   void add(const MatchExcept& match) { add(match.values); }
-  void add(const MatchText& match) { add(match.text); }
-  void add(const MatchTextAny& match) { add(match.text); }
-  void add(const MatchPhrase& match) { add(match.text); }
+  void add(const Similarity& similarity) {
+    add(similarity.max_distance), add(similarity.last_is_prefix);
+  }
+  void add(const MatchText& match) { add(match.text), add(match.similarity); }
+  void add(const MatchTextAny& match) { add(match.text), add(match.similarity); }
+  void add(const MatchPhrase& match) { add(match.text), add(match.similarity); }
   void add(const MatchPrefix& match) { add(match.prefix); }
   void add(const Range& range) { add_bounds(range); }
   void add(const DatetimeRange& range) { add_bounds(range); }

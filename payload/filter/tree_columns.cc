@@ -181,14 +181,27 @@ class ColumnEvaluator {
     return verdict;
   }
 
-  /// Columns can rule rows out, but only the document tells which element matches.
+  /// Of several conditions, columns can rule rows out; but only the document tells whether they
+  /// meet in one element.
   Result<Verdict> match(const NestedNode& node, const Bitset& within) {
+    if (!node.sufficient.empty()) return match_any(node.sufficient, within);
     Bitset possible = within;
     for (const FieldNode& field : node.necessary) {
       QV_TRY(Verdict verdict, match(field, possible));
       possible = std::move(verdict.yes |= verdict.maybe);
     }
     return Verdict{Bitset(within.size()), std::move(possible)};
+  }
+
+  Result<Verdict> match_any(const std::vector<FieldNode>& fields, const Bitset& within) {
+    Verdict any{Bitset(within.size()), Bitset(within.size())};
+    for (const FieldNode& field : fields) {
+      QV_TRY(const Verdict verdict, match(field, within));
+      any.yes |= verdict.yes;
+      any.maybe |= verdict.maybe;
+    }
+    any.maybe.subtract(any.yes);
+    return any;
   }
 
   Result<Verdict> match(const std::shared_ptr<const FilterTree>& tree, const Bitset& within) {

@@ -49,11 +49,12 @@ class Estimator {
     return with_share(lost >= n_ ? 0 : n_ - lost, expected, max);
   }
 
-  [[nodiscard]] Estimate some_of(const std::vector<Node>& nodes) const {
+  template <class Nodes>
+  [[nodiscard]] Estimate some_of(const Nodes& nodes) const {
     std::uint64_t min = 0;
     std::uint64_t sum = 0;
     double none = 1;
-    for (const Node& node : nodes) {
+    for (const auto& node : nodes) {
       const Estimate part = run_node(node);
       min = std::max(min, part.min);
       sum = std::min(n_, sum + part.max);
@@ -77,6 +78,7 @@ class Estimator {
     return with_share(0, share(sum_expected / min_count / 2), std::min(n_, sum_max / min_count));
   }
 
+  [[nodiscard]] Estimate run_node(const FieldNode& field) const { return estimate(field); }
   [[nodiscard]] Estimate run_node(const Node& node) const {
     return std::visit([&](const auto& n) { return estimate(n); }, node);
   }
@@ -94,6 +96,7 @@ class Estimator {
     return {0, n_, n_};
   }
   [[nodiscard]] Estimate estimate(const NestedNode& node) const {
+    if (!node.sufficient.empty()) return some_of(node.sufficient);
     std::vector<Estimate> parts{{0, n_ / 2, n_}};
     for (const FieldNode& field : node.necessary) {
       const Estimate part = estimate(field);

@@ -19,9 +19,11 @@ constexpr std::array<char, 128> kLower = [] {
 
 }  // namespace
 
-Analyzer::Analyzer(const TextOptions& options) : options_(options), stopwords_(options_) {
-  if (options_.stemmer) stemmer_ = std::make_unique<Stemmer>(*options_.stemmer);
-}
+Analyzer::Analyzer(const TextOptions& options)
+    : options_(options),
+      stopwords_(options_),
+      stemmer_(options_.stemmer ? std::make_unique<Stemmer>(*options_.stemmer) : nullptr),
+      synonyms_(options_, stemmer_.get()) {}
 
 void Analyzer::analyze(std::string_view text, TokenUse use, Visitor visit, void* function) {
   const Target target{use, visit, function};
@@ -48,17 +50,18 @@ std::string_view Analyzer::normal_form(const Piece& piece) {
 }
 
 std::string_view Analyzer::final_form(std::string_view word) {
-  if (stemmer_ == nullptr) return stem_unless_stopped(word);
+  if (stemmer_ == nullptr) return form_unless_stopped(word);
   const std::uint64_t hash = hash_text(word);
   if (const auto form = cache_.find(word, hash); form.data() != nullptr) return form;
-  const auto form = stem_unless_stopped(word);
+  const auto form = form_unless_stopped(word);
   cache_.remember(word, hash, form);
   return form;
 }
 
-std::string_view Analyzer::stem_unless_stopped(std::string_view word) {
+std::string_view Analyzer::form_unless_stopped(std::string_view word) {
   if (!stopwords_.empty() && stopwords_.contains(word)) return {};
-  return stemmer_ == nullptr ? word : stemmer_->stem(word);
+  const std::string_view stem = stemmer_ == nullptr ? word : stemmer_->stem(word);
+  return synonyms_.empty() ? stem : synonyms_.first_of(stem);
 }
 
 void Analyzer::emit_bounded(std::string_view token, const Target& target) const {

@@ -1,8 +1,8 @@
 // Makes the tokens of text indexes and of the queries that ask them.
 //
 // The steps, in Qdrant's order: the tokenizer splits (payload/text/splitting.h); then for each
-// piece lower case, ASCII folding (normalize.h), stop words (stopwords.h), stem (stemmer.h), and
-// the bounds of the length in code points.
+// piece lower case, ASCII folding (normalize.h), stop words (stopwords.h), stem (stemmer.h),
+// synonyms (synonyms.h), and the bounds of the length in code points.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,7 @@
 #include "payload/text/splitting.h"
 #include "payload/text/stemmer.h"
 #include "payload/text/stopwords.h"
+#include "payload/text/synonyms.h"
 #include "payload/text_options.h"
 
 namespace quiver::payload {
@@ -84,17 +85,19 @@ class Analyzer {
   void analyze(std::string_view text, TokenUse use, Visitor visit, void* function);
   void add_piece(const Piece& piece, const Target& target);
   std::string_view normal_form(const Piece& piece);
-  /// The stem; empty for a stop word. Valid until the next call.
+  /// The stem, or that of the word for which it counts; empty for a stop word. Valid until the next
+  /// call.
   std::string_view final_form(std::string_view word);
-  std::string_view stem_unless_stopped(std::string_view word);
+  std::string_view form_unless_stopped(std::string_view word);
   void emit_bounded(std::string_view token, const Target& target) const;
   void emit_prefixes(std::string_view token, const Target& target) const;
 
   const TextOptions options_;
   const StopwordSet stopwords_;
   std::unique_ptr<Stemmer> stemmer_;  ///< nullptr: words stay
-  WordCache cache_;                   ///< what `stem_unless_stopped` said
-  std::string buffer_;                ///< the normal form of one word
+  const SynonymMap synonyms_;
+  WordCache cache_;     ///< what `form_unless_stopped` said
+  std::string buffer_;  ///< the normal form of one word
 };
 
 /// Analyzers of one set of options for any number of threads. Thread safe.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/observe/request_log.h"
 #include "service/api/access.h"
 #include "service/grpc/gunzip.h"
 #include "service/grpc/reflection.h"
@@ -223,6 +224,7 @@ void UnaryCall::note(int code) noexcept {
     route_.metrics->count(code, seconds());
     access::AuditLog* log = runtime().audit();
     if (log != nullptr && method().callers != Callers::kAll) write_audit(code, *log);
+    if (logs_requests()) write_request(code);
   } catch (...) {
     // No memory to count with; the answer matters more.
   }
@@ -239,6 +241,20 @@ void UnaryCall::write_audit(int code, access::AuditLog& log) {
   event.trace_id = trace_id_of(head_.traceparent);
   event.remote = remote_;
   log.write(principal(), event);
+}
+
+void UnaryCall::write_request(int code) {
+  RequestFacts facts;
+  facts.transport = "grpc";
+  facts.endpoint = method().name;
+  facts.collection = collection();
+  facts.status = code;
+  facts.seconds = seconds();
+  facts.answer_bytes = reply_.frame.size();
+  facts.request_id = head_.request_id;
+  facts.trace_id = trace_id_of(head_.traceparent);
+  facts.remote = remote_;
+  log_request(facts);
 }
 
 void ReflectionCall::take(Message message) {

@@ -100,6 +100,7 @@ class UnaryCall final : public IncomingCall, public Rpc {
   Decoded<> handle();
   void note(int code) noexcept;
   void write_audit(int code, access::AuditLog& log);
+  void write_request(int code);
 
   CallOwner& owner_;
   const http2::StreamId id_;

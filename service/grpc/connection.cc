@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/observe/log.h"
+#include "base/observe/request_log.h"
 
 namespace quiver::service::rpc {
 namespace {
@@ -60,7 +61,8 @@ GrpcConnection::GrpcConnection(EventLoop& loop, std::unique_ptr<Stream> stream, 
     : loop_(loop),
       stream_(std::move(stream)),
       front_(front),
-      remote_(front.runtime().audit() != nullptr ? stream_->remote_address() : ""),
+      remote_(logs_requests() || front.runtime().audit() != nullptr ? stream_->remote_address()
+                                                                    : ""),
       session_(http2::Session::make(*this, limits_of(front.limits()))),
       memory_(front.messages()),
       buffer_(kBufferBytes) {}

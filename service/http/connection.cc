@@ -13,6 +13,7 @@
 
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
+#include "base/observe/request_log.h"
 #include "service/http/front.h"
 
 namespace quiver::service {
@@ -69,8 +70,8 @@ Connection::Connection(EventLoop& loop, std::unique_ptr<Stream> stream, Front& f
   if (options().compress_above_bytes > 0) {
     exchange_.compress_above_bytes = options().compress_above_bytes;
   }
-  const bool names_client =
-      front.runtime().audit() != nullptr || front.runtime().options().peer_port != nullptr;
+  const bool names_client = logs_requests() || front.runtime().audit() != nullptr ||
+                            front.runtime().options().peer_port != nullptr;
   if (names_client) exchange_.remote = stream_->remote_address();
 }
 
@@ -309,6 +310,7 @@ asio::awaitable<Result<>> Connection::run_blocking(Work work) {
 void Connection::count_answer() const {
   exchange_.front().count(exchange_);
   exchange_.front().audit(exchange_);
+  exchange_.front().log(exchange_);
 }
 
 Connection::Sent Connection::begin_answer() {

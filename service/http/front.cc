@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/observe/request_log.h"
 #include "service/api/answer.h"
 #include "service/api/fresh_reads.h"
 #include "service/http/content_encoding.h"
@@ -201,6 +202,23 @@ Decoded<Answer> Front::decompress_and_handle(Exchange& exchange) {
     QV_TRY(decompress_body(x));
     return x.route->declaration().handler(x);
   });
+}
+
+void Front::log(const Exchange& exchange) const {
+  if (!logs_requests()) return;
+  const Route* route = exchange.route;
+  RequestFacts facts;
+  facts.transport = "rest";
+  facts.method = to_string(exchange.request.method);
+  facts.endpoint = route == nullptr ? "?" : route->declaration().pattern;
+  if (route != nullptr) facts.collection = collection_of(exchange, *route);
+  facts.status = exchange.response.status;
+  facts.seconds = exchange.seconds();
+  facts.answer_bytes = exchange.response.body.size();
+  facts.request_id = exchange.request.request_id;
+  facts.trace_id = trace_id_of(exchange.request.traceparent);
+  facts.remote = exchange.remote;
+  log_request(facts);
 }
 
 void Front::audit(const Exchange& exchange) const {

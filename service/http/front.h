@@ -31,6 +31,8 @@ class Front {
 
   /// Writes an answered request to the audit log, if there is one.
   void audit(const Exchange& exchange) const;
+  /// Writes an answered request to the request log, if there is one.
+  void log(const Exchange& exchange) const;
 
   [[nodiscard]] const HttpOptions& options() const { return options_; }
   [[nodiscard]] api::Runtime& runtime() const { return runtime_; }

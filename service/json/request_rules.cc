@@ -87,6 +87,41 @@ Decoded<> check_text_keys(std::span<const engine::TextKey> keys, const Path& pat
   return {};
 }
 
+namespace {
+
+Decoded<> check_text_list(std::span<const std::string> texts, const Path& path) {
+  constexpr std::size_t kMost = payload::WordRules::kMaxTexts;
+  if (texts.size() <= kMost) return {};
+  return validation_error(path, fmt::format("{} texts, must be at most {}", texts.size(), kMost));
+}
+
+Decoded<> check_distance(std::uint32_t distance, const Path& path) {
+  constexpr std::uint32_t kMost = payload::Resembling::kMaxDistance;
+  if (distance <= kMost) return {};
+  return validation_error(path.member("fuzzy"),
+                          fmt::format("value {} invalid, must be 0 to {}", distance, kMost));
+}
+
+}  // namespace
+
+Decoded<> check_word_rules(const payload::WordRules& rules, const Path& path) {
+  QV_TRY(check_text_list(rules.required, path.member("required")));
+  return check_text_list(rules.excluded, path.member("excluded"));
+}
+
+Decoded<> check_expansion(const payload::Expansion& expansion, const Path& path) {
+  using payload::Expansion;
+  QV_TRY(check_distance(expansion.max_distance, path));
+  if (expansion.max_words <= Expansion::kMaxWords) return {};
+  return validation_error(
+      path.member("max_expansions"),
+      fmt::format("value {} invalid, must be 0 to {}", expansion.max_words, Expansion::kMaxWords));
+}
+
+Decoded<> check_similarity(const payload::Similarity& similarity, const Path& path) {
+  return check_distance(similarity.max_distance, path);
+}
+
 Decoded<> check_slice(const payload::Slice& slice, const Path& path) {
   if (slice.total == 0) return format_error(path.member("total"), "must be 1 or larger");
   if (slice.index < slice.total) return {};

@@ -24,6 +24,11 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<> check_bm25(const payload::Bm25Params& params, const Path& path);
 /// 422 unless there are 1 to 100 keys with boosts above 0, at most 1,000,000.
 [[nodiscard]] Decoded<> check_text_keys(std::span<const engine::TextKey> keys, const Path& path);
+/// 422 for too great a distance or too many words.
+[[nodiscard]] Decoded<> check_expansion(const payload::Expansion& expansion, const Path& path);
+[[nodiscard]] Decoded<> check_similarity(const payload::Similarity& similarity, const Path& path);
+/// 422 if a list has more than `WordRules::kMaxTexts` texts.
+[[nodiscard]] Decoded<> check_word_rules(const payload::WordRules& rules, const Path& path);
 /// 400 for no slices, 422 for an index beyond them.
 [[nodiscard]] Decoded<> check_slice(const payload::Slice& slice, const Path& path);
 /// 400 unless it has at least 4 points and ends where it begins.

@@ -91,9 +91,10 @@ Result<> Catalog::load() {
     return fail(
         Code::kDataLoss,
         fmt::format("`{0}/{1}` is missing, but `{0}/{2}` holds collections (`{3}`). Put the "
-                    "catalog back from a copy, or move `{2}` away to start empty; nothing "
-                    "was changed",
-                    directory_.path(), kFileName, kCollectionsDirectory, collection->name));
+                    "catalog back from a copy (`quiver check --repair` takes `{0}/{4}`), or "
+                    "move `{2}` away to start empty; nothing was changed",
+                    directory_.path(), kFileName, kCollectionsDirectory, collection->name,
+                    kCopyName));
   }
   QV_TRY(const auto bytes, directory_.read_file(kFileName));
   QV_TRY(State loaded, decode_catalog(bytes, fmt::format("{}/{}", directory_.path(), kFileName)));
@@ -250,6 +251,7 @@ Result<> Catalog::commit(State next) {
     state_.next_directory = next.next_directory;
     if (written) state_ = std::move(next);
   }
+  if (written) copy_is_old_ = true;
   if (!written && may_be_on_disk(file)) {
     certain_ = false;
     (void)rewrite();  // the first error is reported
@@ -267,6 +269,20 @@ bool Catalog::may_be_on_disk(Bytes file) const {
 Result<> Catalog::settle() {
   MutexLock change(change_mutex_);
   return rewrite();
+}
+
+Result<> Catalog::refresh_copy() {
+  if (!copy_is_old_) return {};
+  MutexLock change(change_mutex_);
+  if (!certain_ || !directory_.exists(kFileName)) return {};
+  const auto file = encode_catalog(copy());
+  const auto found = directory_.exists(kCopyName) ? directory_.read_file(kCopyName)
+                                                  : Result<std::vector<std::byte>>();
+  if (!found || !std::ranges::equal(*found, file)) {
+    QV_TRY(directory_.replace_file(kCopyName, file));
+  }
+  copy_is_old_ = false;
+  return {};
 }
 
 Result<> Catalog::rewrite() {

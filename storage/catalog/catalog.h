@@ -40,6 +40,9 @@ struct CatalogEntry {
 class Catalog {
  public:
   static constexpr std::string_view kFileName = "catalog";
+  /// A copy of the catalog, a little older at most. Only `quiver check --repair` and `quiver
+  /// rescue` read it.
+  static constexpr std::string_view kCopyName = "catalog.copy";
   static constexpr std::string_view kCollectionsDirectory = "collections";
 
   /// Reads the catalog of `directory`, or starts an empty one. kDataLoss names a damaged file, or a
@@ -95,6 +98,9 @@ class Catalog {
   [[nodiscard]] bool is_certain() const { return certain_; }
   /// Writes the current state to disk. No effect if the disk certainly has it.
   Result<> settle();
+  /// Brings `catalog.copy` up to date. Costs nothing if it is. The catalog itself does not need it,
+  /// so a failure is no reason to refuse anything.
+  Result<> refresh_copy();
 
   /// The contents of the catalog file.
   struct State {
@@ -120,6 +126,7 @@ class Catalog {
   Directory& directory_;
   std::vector<std::string> strangers_;
   std::atomic<bool> certain_ = true;
+  std::atomic<bool> copy_is_old_ = true;
   Mutex change_mutex_;         // serialises changes; held until a change is durable
   mutable Mutex state_mutex_;  // guards state_, for a few lines at a time
   State state_ QV_GUARDED_BY(state_mutex_);

@@ -59,6 +59,11 @@ void read_batch(std::string_view record, const Salvage::BatchVisitor& visit) {
   visit(reader.batch);
 }
 
+void link_or_copy(const fs::path& from, const fs::path& to, std::error_code& error) {
+  fs::create_hard_link(from, to, error);
+  if (error) fs::copy_file(from, to, error);  // on another file system
+}
+
 /// Links all files of a store into `to`, except those that name other files. Adds the names of its
 /// tables to `tables`.
 bool link_files(const std::string& from, const std::string& to, std::vector<std::string>& tables) {
@@ -69,7 +74,7 @@ bool link_files(const std::string& from, const std::string& to, std::vector<std:
        at.increment(error)) {
     const std::string name = at->path().filename().string();
     if (name == "CURRENT" || name.starts_with("MANIFEST-") || name == SyncedMark::kFile) continue;
-    fs::create_hard_link(at->path(), to + "/" + name, error);
+    link_or_copy(at->path(), to + "/" + name, error);
     if (name.ends_with(".sst")) tables.push_back("/" + name);
   }
   return !error;
@@ -111,9 +116,14 @@ bool names_all(const ShardStore& store, const std::vector<std::string>& tables) 
 }  // namespace
 
 Salvage::Salvage(std::string path, std::shared_ptr<Runtime> runtime, Effort effort)
-    : path_(std::move(path)), links_(path_ + ".links.tmp"), runtime_(std::move(runtime)) {
+    : Salvage(path, path + ".links.tmp", std::move(runtime), effort) {}
+
+Salvage::Salvage(std::string path, std::string links, std::shared_ptr<Runtime> runtime,
+                 Effort effort)
+    : path_(std::move(path)), links_(std::move(links)), runtime_(std::move(runtime)) {
   rocksdb::Env& env = *runtime_->shared().env;
   const auto synced = SyncedMark::read(env, path_);
+  has_synced_mark_ = synced.has_value();
   files_ = check_exists(path_, *runtime_);
   if (files_) files_ = check_manifest(env, path_, synced);
   if (files_) {

@@ -27,6 +27,9 @@ class Salvage {
     kSave,
   };
   Salvage(std::string path, std::shared_ptr<Runtime> runtime, Effort effort);
+  /// With kSave: `links` is the temporary directory, for a store that nothing may be put beside. It
+  /// holds copies if the file system cannot link there.
+  Salvage(std::string path, std::string links, std::shared_ptr<Runtime> runtime, Effort effort);
   ~Salvage();
   Salvage(const Salvage&) = delete;
   Salvage& operator=(const Salvage&) = delete;
@@ -39,6 +42,8 @@ class Salvage {
   [[nodiscard]] const ShardStore* store() const { return store_.get(); }
   /// True if changes may be missing at its end or in its middle.
   [[nodiscard]] bool has_damaged_logs() const { return !logs_; }
+  /// False if `SYNCED` is missing or unreadable: a log that was cut short would not be noticed.
+  [[nodiscard]] bool has_synced_mark() const { return has_synced_mark_; }
   /// True if no file is missing, so that a row absent from the store is known to be deleted.
   [[nodiscard]] bool knows_all_files() const { return knows_all_files_; }
 
@@ -61,6 +66,7 @@ class Salvage {
   const std::shared_ptr<Runtime> runtime_;
   Result<> files_;  ///< damage of the manifest, or why RocksDB cannot open the store
   Result<> logs_;
+  bool has_synced_mark_ = false;
   bool knows_all_files_ = false;
   std::unique_ptr<ShardStore> store_;
 };

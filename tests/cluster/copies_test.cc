@@ -163,10 +163,26 @@ TEST_F(DamagedReplicaTest, IsNotRepairedButCopied) {
     EXPECT_THAT(refused.error().message(), HasSubstr("belongs to a cluster"));
     EXPECT_FALSE((*alone)->check("docs")->at(0).rows.empty()) << "nothing was changed";
   }
-  fs::remove_all(damaged->folder());
+  const fs::path saved = damaged->folder().string() + "-saved";
+  fs::rename(damaged->folder(), saved);
   damaged->start();
   EXPECT_TRUE(wait_until([&] { return points(damaged->database(), "docs") == expected; }));
   EXPECT_TRUE(wait_until([&] { return n_active() == kNodes; }));
+
+  // If no other node had the points.
+  engine::DatabaseOptions options;
+  options.data_dir = saved.string();
+  const auto alone = engine::Database::open(options);
+  ASSERT_TRUE(alone) << alone.error().message();
+  ASSERT_TRUE((*alone)->leave_cluster("docs"));
+  const auto repaired = (*alone)->repair("docs");
+  ASSERT_TRUE(repaired) << repaired.error().message();
+  EXPECT_TRUE(repaired->at(0));
+  const auto collection = (*alone)->collection("docs");
+  ASSERT_TRUE(collection) << collection.error().message();
+  EXPECT_EQ((*collection)->config()->cluster_id, "");
+  ASSERT_TRUE(update(**alone, "docs", point(1000, "b")));
+  EXPECT_GT(points(**alone, "docs").size(), 1U);
 }
 
 }  // namespace

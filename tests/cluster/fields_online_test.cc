@@ -80,7 +80,7 @@ TEST_F(FieldsOnlineTest, AConfigurationThatRowsCannotFollowIsRefused) {
   auto different = *before;
   different.fields[1] = field("other", 7);
   for (const auto& wrong : {fewer, different}) {
-    const auto refused = collection->adopt_config(wrong);
+    const auto refused = collection->adopt_config(wrong, [] { return Result<bool>(true); });
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code(), Code::kFailedPrecondition) << refused.error().message();
   }

@@ -2,6 +2,7 @@
 import contextlib
 import http.client
 import shutil
+import subprocess
 import threading
 import time
 
@@ -10,6 +11,7 @@ import pytest
 from patience import patience
 from qdrant_client import models
 from quiver_cluster import HAS_ETCD, Cluster
+from quiver_server import binary
 
 pytestmark = pytest.mark.skipif(not HAS_ETCD, reason="etcd was not found in PATH: install etcd-server")
 
@@ -234,6 +236,16 @@ def test_a_node_that_lost_everything_is_replaced_by_an_empty_one(tmp_path):
         for node in cluster.nodes:
             answer = node.post("/collections/kept/points/count?consistency=all", {"exact": True})
             assert answer.result["count"] == n_points
+
+
+def test_check_compares_the_nodes(cluster, name):
+    make(cluster.nodes[0], name)
+    assert upsert(cluster.nodes[0], name, range(1200)).status == 200
+    command = [str(binary()), "cluster", "check", "--url", f"http://{cluster.nodes[1].host}:{cluster.nodes[1].port}"]
+    with Writers(cluster, name):
+        found = subprocess.run(command, capture_output=True, text=True, timeout=patience(60))
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert f"{name}: " in found.stdout and " 0 differ" in found.stdout
 
 
 def test_alone_a_node_answers_reads_but_none_with_consistency(tmp_path):

@@ -217,3 +217,120 @@ def test_several_keys_misspelt_words_and_prefixes(server):
         server.start()
     answer = server.post(f"{PATH}/points/query", {"query": {"text": {"query": "x", "fields": ["title", "other"]}}})
     assert answer.status == 400 and b"`other` has no index" in answer.body
+
+
+def test_required_excluded_and_enough_words(server):
+    rng = random.Random(5)
+    oracle = Oracle()
+    create(server)
+    for step in range(60):
+        change(server, oracle, rng)
+        if step % 10 != 9:
+            continue
+        query, required, excluded = some_words(rng, 4), some_words(rng, rng.randrange(3)), some_words(rng, 1)
+        minimum = rng.choice([1, 2, 9, "50%", "100%"])
+        n_words = len(set(query))
+        least = min(n_words, minimum) if isinstance(minimum, int) else n_words * int(minimum[:-1]) // 100
+        allowed = {i for i, words in oracle.texts.items()
+                   if len(set(query) & set(words)) >= least and set(required) <= set(words) and excluded[0] not in words}
+        # Words that are only required count for the score, too, but once.
+        scores = oracle.scores(query + [w for w in dict.fromkeys(required) if w not in query], within=allowed)
+        rules = {"required": required, "excluded": excluded, "minimum_should_match": minimum}
+        hits = search(server, {"query": " ".join(query), **rules})
+        expect_scores(hits, scores)
+        body = {"prefetch": {"filter": {}, "limit": 1000}, "query": {"text": {"query": " ".join(query), **rules}},
+                "using": "t", "limit": 1000}
+        assert [(p["id"], p["score"]) for p in server.post(f"{PATH}/points/query", body).result["points"]] == hits
+        server.kill9()
+        server.start()
+        assert search(server, {"query": " ".join(query), **rules}) == hits
+
+
+def test_filters_with_misspelt_words_and_prefixes(server):
+    create(server)
+    texts = {1: "moby dick and whales", 2: "whale", 3: "the whaling ship", 4: "ships"}
+    points = [{"id": i, "vector": [0, 0], "payload": {"t": text, "s": text}} for i, text in texts.items()]
+    server.put(f"{PATH}/points?wait=true", {"points": points}).result
+
+    def found(match, key="t"):
+        body = {"filter": {"must": [{"key": key, "match": match}]}, "limit": 10}
+        return {p["id"] for p in server.post(f"{PATH}/points/scroll", body).result["points"]}
+
+    for _ in range(2):
+        assert found({"text": "whalr"}) == set()
+        assert found({"text": "whalr", "fuzzy": 1}) == {2}
+        assert found({"text": "whalos", "fuzzy": 1}) == {1}
+        assert found({"text_any": "whal shi", "prefix": True}) == {3, 4}
+        assert found({"phrase": "moby di", "prefix": True}) == {1}
+        server.stop()
+        server.start()
+    answer = server.post(f"{PATH}/points/scroll", {"filter": {"must": [{"key": "s", "match": {"text": "a", "fuzzy": 1}}]}})
+    assert answer.status == 400 and b"needs a payload index of type `text`" in answer.body
+    answer = server.post(f"{PATH}/points/scroll", {"filter": {"must": [{"key": "t", "match": {"text": "a", "fuzzy": 3}}]}})
+    assert answer.status == 422 and b"must be 0 to 2" in answer.body
+
+
+def test_synonyms(server):
+    create(server)
+    texts = {1: "a fast automobile", 2: "cars are fast", 3: "the tele", 4: "slow"}
+    points = [{"id": i, "vector": [0, 0], "payload": {"t": text}} for i, text in texts.items()]
+    server.put(f"{PATH}/points?wait=true", {"points": points}).result
+    english = {**INDEX, "stemmer": {"type": "snowball", "language": "english"}}
+    assert {i for i, _ in search(server, "car")} == set()
+    for groups, wanted in (([["car", "automobile"], ["tv", "tele"]], {1, 2}), ([["tv", "tele"]], {2})):
+        schema = {**english, "synonyms": groups}
+        server.put(f"{PATH}/index?wait=true", {"field_name": "t", "field_schema": schema}).result
+        for _ in range(2):
+            hits = search(server, "car")
+            assert {i for i, _ in hits} == wanted
+            assert search(server, "cars") == hits
+            assert {i for i, _ in search(server, "TV")} == {3}
+            server.kill9()
+            server.start()
+    info = server.get(PATH).result["payload_schema"]["t"]["params"]
+    assert info["synonyms"] == [["tv", "tele"]]
+    # The highlight shows the text's own word.
+    body = {"query": {"text": "tv"}, "using": "t", "highlight": {"fields": ["t"]}}
+    found = server.post(f"{PATH}/points/query", body).result["points"]
+    assert found[0]["highlights"]["t"][0]["text"] == "the <b>tele</b>"
+
+
+def test_statistics_of_a_tenant(server):
+    rng = random.Random(6)
+    create(server)
+    tenant_index = {"field_name": "who", "field_schema": {"type": "keyword", "is_tenant": True}}
+    server.put(f"{PATH}/index?wait=true", tenant_index).result
+    oracles = {name: Oracle() for name in ("ann", "bob", "cy")}
+    for step in range(12):
+        points = []
+        for i in rng.sample(range(200), 20):
+            for oracle in oracles.values():
+                oracle.texts.pop(i, None)
+            name = rng.choice(list(oracles))
+            words = oracles[name].texts[i] = some_words(rng, rng.choice([1, 5, 20]))
+            points.append({"id": i, "vector": [i, 1], "payload": {"t": " ".join(words), "who": name}})
+        server.put(f"{PATH}/points?wait=true", {"points": points}).result
+        query = some_words(rng, 3)
+        text = " ".join(query)
+        for name, oracle in oracles.items():
+            of_tenant = {"key": "who", "match": {"value": name}}
+            for must in ([of_tenant], [{"must": [of_tenant]}, {"has_id": list(range(200))}]):
+                expect_scores(search(server, text, filter={"must": must}), oracle.scores(query))
+            fused = {"prefetch": {"query": {"text": text}, "using": "t", "limit": 1000},
+                     "query": {"formula": "$score"}, "filter": {"must": [of_tenant]}, "limit": 1000}
+            hits = [(p["id"], p["score"]) for p in server.post(f"{PATH}/points/query", fused).result["points"]]
+            expect_scores(hits, oracle.scores(query))
+        two, everybody = Oracle(), Oracle()
+        for name, oracle in oracles.items():
+            everybody.texts.update(oracle.texts)
+            if name != "cy":
+                two.texts.update(oracle.texts)
+        both = {"must": [{"key": "who", "match": {"any": ["ann", "bob"]}}]}
+        expect_scores(search(server, text, filter=both), two.scores(query))
+        expect_scores(search(server, text), everybody.scores(query))
+        # A corpus that the query names counts instead: here all points.
+        named = {"filter": both, "params": {"idf": {"corpus": {"must": []}}}}
+        expect_scores(search(server, text, **named), everybody.scores(query, within=two.texts))
+        if step == 6:
+            server.kill9()
+            server.start()

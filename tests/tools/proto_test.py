@@ -22,6 +22,8 @@ NEWER = {
     "field qdrant.CollectionInfo.created_at", "message qdrant.TextQuery", "message qdrant.Bm25Params",
     "field qdrant.Query.text", "message qdrant.TextScoringParams", "enum qdrant.TextScoringType",
     "field qdrant.TextIndexParams.scoring", "value qdrant.TokenizerType.Code",
+    # Of our own.
+    "field qdrant.Match.fuzzy", "field qdrant.Match.last_is_prefix",
 }
 
 try:

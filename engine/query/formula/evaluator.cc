@@ -223,11 +223,12 @@ class Evaluation {
   /// The one value of the payload, else the default.
   Result<const payload::Value*> find(const Variable& variable) {
     QV_TRY(const auto* document, point_.document());
+    const auto number = static_cast<std::size_t>(&variable - formula_.variables.data());
+    const bool skips_null = point_.is_indexed(number);  // no index holds null
     const payload::Value* first = nullptr;
     std::size_t n_values = 0;
     for_each_value_of(*document, variable.path, [&](const payload::Value& value) {
-      if (value.is_null())
-        return;  // indexes, from which Qdrant reads values, do not hold it either
+      if (skips_null && value.is_null()) return;
       if (n_values++ == 0) first = &value;
     });
     if (n_values > 1) return wrong_type(variable);

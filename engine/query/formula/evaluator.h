@@ -21,11 +21,15 @@ class FormulaPoint {
   [[nodiscard]] virtual Result<const payload::Value*> document() = 0;
   /// `condition`: position in `Formula::conditions`.
   [[nodiscard]] virtual bool holds(std::size_t condition) const = 0;
+  /// Whether a payload index covers the key. `variable`: position in `Formula::variables`.
+  [[nodiscard]] virtual bool is_indexed(std::size_t variable) const = 0;
 };
 
-/// Evaluates from left to right. kInvalidArgument, with the reason, for a value of the wrong type,
-/// a missing value without a default, and an operation without a finite result. Products and sums
-/// may be infinite on the way. A result that is no finite float is an error.
+/// Evaluates from left to right. Null counts as a missing value under keys with an index, and as a
+/// value of the wrong type under other keys: so do Qdrant's answers. kInvalidArgument, with the
+/// reason, for a value of the wrong type, a missing value without a default, and an operation
+/// without a finite result. Products and sums may be infinite on the way. A result that is no
+/// finite float is an error.
 [[nodiscard]] Result<float> evaluate(const Formula& formula, FormulaPoint& point);
 
 }  // namespace quiver::engine

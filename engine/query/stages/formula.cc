@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -50,6 +51,17 @@ Result<Predicates> compile_conditions(const Formula& formula, const CollectionCo
     predicates.push_back(std::move(predicate));
   }
   return predicates;
+}
+
+/// For each variable, whether an index covers its key.
+std::vector<bool> indexed_variables(const Formula& formula, const CollectionConfig& config) {
+  std::vector<bool> indexed;
+  for (const auto& variable : formula.variables) {
+    const std::string key = variable.path.to_string();
+    const auto covers = [&](const payload::FieldIndex& index) { return index.key == key; };
+    indexed.push_back(std::any_of(config.indexes.begin(), config.indexes.end(), covers));
+  }
+  return indexed;
 }
 
 /// Which conditions hold for each candidate of a block.
@@ -98,8 +110,8 @@ class Truths {
 class CandidatePoint final : public FormulaPoint {
  public:
   CandidatePoint(const Candidate& candidate, const std::vector<ScoresById>& scores,
-                 const Truths& truths, std::size_t place)
-      : candidate_(candidate), scores_(scores), truths_(truths), place_(place) {}
+                 const Truths& truths, std::size_t place, const std::vector<bool>& indexed)
+      : candidate_(candidate), scores_(scores), truths_(truths), place_(place), indexed_(indexed) {}
 
   [[nodiscard]] std::optional<float> score(std::uint64_t prefetch) const override {
     if (prefetch >= scores_.size()) return std::nullopt;
@@ -118,12 +130,14 @@ class CandidatePoint final : public FormulaPoint {
   [[nodiscard]] bool holds(std::size_t condition) const override {
     return truths_.holds(place_, condition);
   }
+  [[nodiscard]] bool is_indexed(std::size_t variable) const override { return indexed_[variable]; }
 
  private:
   const Candidate& candidate_;
   const std::vector<ScoresById>& scores_;
   const Truths& truths_;
   const std::size_t place_;
+  const std::vector<bool>& indexed_;
   std::optional<payload::Value> document_;
 };
 
@@ -157,9 +171,10 @@ class FormulaStage final : public PlanStage {
   Result<> score_block(const SearchEnvironment& environment, const Predicates& predicates,
                        const std::vector<ScoresById>& scores, std::span<Candidate> block) const {
     QV_TRY(const auto truths, Truths::of(predicates, block, environment.cancel));
+    const auto indexed = indexed_variables(formula_, environment.config);
     for (std::size_t i = 0; i < block.size(); ++i) {
       QV_TRY(environment.cancel.check());
-      CandidatePoint point(block[i], scores, truths, i);
+      CandidatePoint point(block[i], scores, truths, i, indexed);
       QV_TRY(block[i].score, evaluate(formula_, point));
       block[i].order_value.reset();
     }

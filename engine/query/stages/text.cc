@@ -10,7 +10,9 @@
 #include "engine/query/stages/stages.h"
 #include "engine/segment/columns.h"
 #include "engine/segment/segment_rows.h"
+#include "engine/segment/tenants.h"
 #include "payload/bm25/bm25.h"
+#include "payload/bm25/word_rules.h"
 #include "payload/text/analyzer.h"
 
 namespace quiver::engine {
@@ -65,6 +67,7 @@ class SegmentSink final : public payload::RowSink {
 
 /// One key of the query: where its tokens are in each segment of the snapshot.
 struct KeyTexts {
+  payload::KeyQuery query;
   std::vector<payload::Occurrences> occurrences;
   payload::Bm25 bm25;
 };
@@ -119,9 +122,16 @@ class TextStage final : public PlanStage {
     return {{node_.query.using_field, 1}};
   }
 
-  /// The live points, or those of the corpus that the query names.
+  /// The corpus that the query names, or the points of the tenants that its filter names; nullptr:
+  /// all live points.
+  [[nodiscard]] FilterPtr corpus_filter(const SearchEnvironment& environment) const {
+    const auto& named = node_.query.params.idf_corpus;
+    if (named != nullptr || node_.filter == nullptr) return named;
+    return tenant_filter(*node_.filter, environment.config.indexes);
+  }
+
   [[nodiscard]] Result<RowsOfSegments> corpus_rows(const SearchEnvironment& environment) const {
-    const auto& filter = node_.query.params.idf_corpus;
+    const auto filter = corpus_filter(environment);
     PredicatePtr predicate;
     if (filter != nullptr) {
       QV_TRY(predicate, payload::compile(*filter, environment.config.indexes));
@@ -146,14 +156,9 @@ class TextStage final : public PlanStage {
                                           const RowsOfSegments& corpus_rows) const {
     QV_TRY(const auto* index, scored_index(environment.config, key));
     QV_TRY(const auto columns, columns_of(environment.snapshot, *index));
-    const auto words =
-        payload::analyzer_of_thread(index->text).tokens(kind_.text, payload::TokenUse::kQuery);
-    auto tokens = payload::QueryTokens::of(words);
-    if (!kind_.expansion.is_none() && !words.empty()) {
-      const auto last = std::find(tokens.texts.begin(), tokens.texts.end(), words.back());
-      const auto n_last = static_cast<std::size_t>(last - tokens.texts.begin());
-      payload::expand(kind_.expansion, columns, n_last, tokens);
-    }
+    auto query = payload::analyze_query({kind_.text, kind_.rules, kind_.expansion},
+                                        payload::analyzer_of_thread(index->text), columns);
+    const auto& tokens = query.tokens;
     std::vector<payload::Occurrences> occurrences;
     payload::CorpusStatistics corpus;
     for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -163,7 +168,8 @@ class TextStage final : public PlanStage {
     }
     corpus.n_with_token.resize(tokens.texts.size(), 0);
     corpus.unite(tokens);
-    return KeyTexts{std::move(occurrences), payload::Bm25(tokens, corpus, kind_.params, boost)};
+    const payload::Bm25 bm25(tokens, corpus, kind_.params, boost);
+    return KeyTexts{std::move(query), std::move(occurrences), bm25};
   }
 
   /// The keys as they are in segment `i`.
@@ -172,6 +178,15 @@ class TextStage final : public PlanStage {
     std::vector<payload::ScoredTexts> scored;
     for (const auto& key : keys) scored.push_back({key.occurrences[i], key.bm25});
     return scored;
+  }
+
+  /// The rows of segment `i` with the words that the query demands; nullopt: all rows.
+  [[nodiscard]] std::optional<Bitset> by_rules(const std::vector<KeyTexts>& keys,
+                                               std::size_t i) const {
+    if (kind_.rules.empty()) return std::nullopt;
+    std::vector<payload::RuledTexts> ruled;
+    for (const auto& key : keys) ruled.push_back({key.query, key.occurrences[i]});
+    return payload::rows_by_rules(ruled, keys.front().occurrences[i].column().n_rows);
   }
 
   [[nodiscard]] Result<> search_all(const SearchEnvironment& environment,
@@ -187,7 +202,10 @@ class TextStage final : public PlanStage {
     const auto& segments = environment.snapshot.segments();
     for (std::size_t i = 0; i < segments.size(); ++i) {
       SegmentSink sink(*segments[i], hits);
-      QV_TRY(payload::search_texts(in_segment(keys, i), rows[i] ? &*rows[i] : nullptr, sink,
+      auto within = by_rules(keys, i);
+      if (within && rows[i]) *within &= *rows[i];
+      const auto& allowed = within ? within : rows[i];
+      QV_TRY(payload::search_texts(in_segment(keys, i), allowed ? &*allowed : nullptr, sink,
                                    environment.cancel));
     }
     return {};
@@ -197,14 +215,20 @@ class TextStage final : public PlanStage {
   [[nodiscard]] Result<> search_inputs(const SearchEnvironment& environment,
                                        const std::vector<KeyTexts>& keys, BestHits& hits) const {
     QV_TRY(const auto rankings, run_inputs(node_, environment));
-    std::unordered_map<const Segment*, std::vector<payload::ScoredTexts>> scored;
+    struct Scored {
+      std::vector<payload::ScoredTexts> keys;
+      std::optional<Bitset> allowed;
+    };
+    std::unordered_map<const Segment*, Scored> scored;
     const auto& segments = environment.snapshot.segments();
     for (std::size_t i = 0; i < segments.size(); ++i) {
-      scored.emplace(segments[i], in_segment(keys, i));
+      scored.emplace(segments[i], Scored{in_segment(keys, i), by_rules(keys, i)});
     }
     for (auto& candidate : union_of(rankings)) {
       QV_TRY(environment.cancel.check());
-      candidate.score = payload::score_row(scored.at(candidate.segment), candidate.row);
+      const auto& [texts, allowed] = scored.at(candidate.segment);
+      if (allowed && !allowed->test(candidate.row)) continue;
+      candidate.score = payload::score_row(texts, candidate.row);
       if (candidate.score > 0) hits.offer(candidate);
     }
     return {};

@@ -27,6 +27,8 @@ Decoded<ValueCondition> test(Test test) {
 }
 
 Decoded<ValueCondition> decode_match(const qdrant::Match& match, const Path& path) {
+  const payload::Similarity similarity{match.fuzzy(), match.last_is_prefix()};
+  QV_TRY(json::check_similarity(similarity, path));
   switch (match.match_value_case()) {
     case qdrant::Match::kKeyword:
       return test(payload::MatchValue{match.keyword()});
@@ -35,11 +37,11 @@ Decoded<ValueCondition> decode_match(const qdrant::Match& match, const Path& pat
     case qdrant::Match::kBoolean:
       return test(payload::MatchValue{match.boolean()});
     case qdrant::Match::kText:
-      return test(payload::MatchText{match.text()});
+      return test(payload::MatchText{match.text(), similarity});
     case qdrant::Match::kTextAny:
-      return test(payload::MatchTextAny{match.text_any()});
+      return test(payload::MatchTextAny{match.text_any(), similarity});
     case qdrant::Match::kPhrase:
-      return test(payload::MatchPhrase{match.phrase()});
+      return test(payload::MatchPhrase{match.phrase(), similarity});
     case qdrant::Match::kPrefix:
       return test(payload::MatchPrefix{match.prefix()});
     case qdrant::Match::kKeywords:

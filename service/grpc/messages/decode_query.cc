@@ -1,6 +1,8 @@
 // Queries in both spellings, scroll and retrieve.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "service/api/query_rules.h"
 #include "service/grpc/messages/decode.h"
 #include "service/json/request_rules.h"
@@ -172,6 +174,29 @@ Decoded<QueryKind> decode_feedback(const qdrant::RelevanceFeedbackInput& input, 
   return QueryKind(std::move(decoded));
 }
 
+Decoded<payload::Expansion> decode_expansion(const qdrant::TextQuery& text, const Path& path) {
+  payload::Expansion expansion;
+  expansion.max_distance = text.fuzzy();
+  expansion.last_is_prefix = text.prefix();
+  if (text.has_max_expansions()) expansion.max_words = text.max_expansions();
+  QV_TRY(json::check_expansion(expansion, path));
+  return expansion;
+}
+
+Decoded<payload::WordRules> decode_word_rules(const qdrant::TextQuery& text, const Path& path) {
+  payload::WordRules rules;
+  rules.required.assign(text.required().begin(), text.required().end());
+  rules.excluded.assign(text.excluded().begin(), text.excluded().end());
+  rules.minimum = {text.minimum_should_match(), text.minimum_should_match_percent()};
+  if (rules.minimum.percent > 100) {
+    return validation_error(
+        path.member("minimum_should_match_percent"),
+        fmt::format("value {} invalid, must be 0 to 100", rules.minimum.percent));
+  }
+  QV_TRY(json::check_word_rules(rules, path));
+  return rules;
+}
+
 Decoded<QueryKind> decode_text(const qdrant::TextQuery& text, const Path& path) {
   engine::TextMatch match;
   match.text = text.query();
@@ -179,6 +204,14 @@ Decoded<QueryKind> decode_text(const qdrant::TextQuery& text, const Path& path) 
   if (text.bm25().has_b()) match.params.b = text.bm25().b();
   const Path scoring = path.member("scoring");
   QV_TRY(json::check_bm25(match.params, scoring.member("bm25")));
+  for (const auto& [key, boost] : text.fields()) match.keys.push_back({key, boost});
+  std::sort(match.keys.begin(), match.keys.end(),
+            [](const auto& a, const auto& b) { return a.key < b.key; });
+  if (!match.keys.empty()) {
+    QV_TRY(json::check_text_keys(match.keys, path.member("fields")));
+  }
+  QV_TRY(match.expansion, decode_expansion(text, path));
+  QV_TRY(match.rules, decode_word_rules(text, path));
   return QueryKind(std::move(match));
 }
 

@@ -64,17 +64,26 @@ Decoded<std::vector<MatchScalar>> decode_scalars(Element element, const Path& pa
   return values;
 }
 
-/// Calls `make` with the text of the member.
+/// A condition on the words of a text. Of our own: "fuzzy", and "prefix" beside the text.
 template <class Test>
-Decoded<ValueCondition> decode_text(Element element, const Path& path) {
+Decoded<ValueCondition> decode_text(Element element, const Path& path, Object match,
+                                    const Path& parent) {
   QV_TRY(const auto text, get_string(element, path));
-  return ValueCondition(Test{std::string(text)});
+  payload::Similarity similarity;
+  if (const auto fuzzy = find(match, "fuzzy")) {
+    QV_TRY(similarity.max_distance, get_u32(*fuzzy, parent.member("fuzzy")));
+  }
+  if (const auto prefix = find(match, "prefix")) {
+    QV_TRY(similarity.last_is_prefix, get_bool(*prefix, parent.member("prefix")));
+  }
+  QV_TRY(check_similarity(similarity, parent));
+  return ValueCondition(Test{std::string(text), similarity});
 }
 
 Decoded<ValueCondition> decode_match(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
-  QV_TRY(check_members(object, path,
-                       {"value", "any", "except", "text", "text_any", "phrase", "prefix"}));
+  QV_TRY(check_members(
+      object, path, {"value", "any", "except", "text", "text_any", "phrase", "prefix", "fuzzy"}));
   if (const auto value = find(object, "value")) {
     QV_TRY(auto scalar, decode_scalar(*value, path.member("value")));
     return ValueCondition(payload::MatchValue{std::move(scalar)});
@@ -88,16 +97,17 @@ Decoded<ValueCondition> decode_match(Element element, const Path& path) {
     return ValueCondition(payload::MatchExcept{std::move(values)});
   }
   if (const auto text = find(object, "text")) {
-    return decode_text<payload::MatchText>(*text, path.member("text"));
+    return decode_text<payload::MatchText>(*text, path.member("text"), object, path);
   }
   if (const auto text = find(object, "text_any")) {
-    return decode_text<payload::MatchTextAny>(*text, path.member("text_any"));
+    return decode_text<payload::MatchTextAny>(*text, path.member("text_any"), object, path);
   }
   if (const auto text = find(object, "phrase")) {
-    return decode_text<payload::MatchPhrase>(*text, path.member("phrase"));
+    return decode_text<payload::MatchPhrase>(*text, path.member("phrase"), object, path);
   }
   if (const auto prefix = find(object, "prefix")) {
-    return decode_text<payload::MatchPrefix>(*prefix, path.member("prefix"));
+    QV_TRY(const auto start, get_string(*prefix, path.member("prefix")));
+    return ValueCondition(payload::MatchPrefix{std::string(start)});
   }
   return format_error(
       path, "expected one of `value`, `any`, `except`, `text`, `text_any`, `phrase`, `prefix`");

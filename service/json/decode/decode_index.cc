@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "payload/text/splitting.h"
 #include "service/json/decode/decode.h"
 #include "service/json/decode/decode_parts.h"
 #include "service/json/decode/shape.h"
@@ -61,6 +62,7 @@ constexpr ShapeMember kText[] = {
     {.name = "stopwords"},
     {.name = "stemmer", .type = kObject, .shape = &kStemmerShape},
     {.name = "scoring"},
+    {.name = "synonyms"},
     kNested,
 };
 
@@ -133,6 +135,35 @@ Decoded<> read_stemmer(Element element, const Path& path, payload::TextOptions& 
   return {};
 }
 
+/// 400 unless the tokenizer makes one piece of the word.
+Decoded<> check_synonym(std::string_view word, payload::Tokenizer tokenizer, const Path& path) {
+  std::size_t n_pieces = 0;
+  bool is_whole = true;
+  payload::split(word, tokenizer, [&](const payload::Piece& piece) {
+    ++n_pieces;
+    is_whole = piece.text == word;
+  });
+  if (n_pieces == 1 && is_whole) return {};
+  return format_error(path, fmt::format("`{}` is no single word of the tokenizer, but {} words{}",
+                                        word, n_pieces, is_whole ? "" : " and other characters"));
+}
+
+/// Groups of words: [["car", "automobile"], …].
+Decoded<> read_synonyms(Element element, const Path& path, payload::TextOptions& text) {
+  QV_TRY(const Array groups, get_array(element, path));
+  std::size_t n_words = 0;
+  for (const Element group : groups) {
+    const Path here = path.item(text.synonyms.size());
+    QV_TRY(auto words, decode_strings(group, here));
+    for (const auto& word : words) QV_TRY(check_synonym(word, text.tokenizer, here));
+    n_words += words.size();
+    text.synonyms.push_back(std::move(words));
+  }
+  if (n_words <= payload::TextOptions::kMaxSynonyms) return {};
+  return validation_error(path, fmt::format("{} words, must be at most {}", n_words,
+                                            payload::TextOptions::kMaxSynonyms));
+}
+
 /// `true`, `false`, or {"type": "bm25"}.
 Decoded<bool> decode_scoring(Element element, const Path& path) {
   if (!element.is_object()) return get_bool(element, path);
@@ -162,6 +193,10 @@ Decoded<> read_text_options(Object object, const Path& path, payload::TextOption
   if (const auto stemmer = find(object, "stemmer")) {
     text.stemmer.reset();
     QV_TRY(read_stemmer(*stemmer, path.member("stemmer"), text));
+  }
+  if (const auto synonyms = find(object, "synonyms")) {
+    text.synonyms.clear();
+    QV_TRY(read_synonyms(*synonyms, path.member("synonyms"), text));
   }
   return {};
 }

@@ -1,7 +1,9 @@
 // Queries in both spellings, retrieve, scroll and count.
 #include <fmt/format.h>
 
+#include <charconv>
 #include <memory>
+#include <system_error>
 
 #include "engine/indexing/index_params.h"
 #include "engine/model/query_report.h"
@@ -118,30 +120,53 @@ Decoded<std::vector<engine::TextKey>> decode_text_keys(Element element, const Pa
 }
 
 Decoded<payload::Expansion> decode_expansion(Object object, const Path& path) {
-  using payload::Expansion;
-  Expansion expansion;
+  payload::Expansion expansion;
   if (const auto fuzzy = find(object, "fuzzy")) {
-    const Path here = path.member("fuzzy");
-    QV_TRY(expansion.max_distance, get_u32(*fuzzy, here));
-    if (expansion.max_distance > Expansion::kMaxDistance) {
-      return out_of_range(here, to_json(*fuzzy), fmt::format("0 to {}", Expansion::kMaxDistance));
-    }
+    QV_TRY(expansion.max_distance, get_u32(*fuzzy, path.member("fuzzy")));
   }
   if (const auto prefix = find(object, "prefix")) {
     QV_TRY(expansion.last_is_prefix, get_bool(*prefix, path.member("prefix")));
   }
   if (const auto most = find(object, "max_expansions")) {
-    const Path here = path.member("max_expansions");
-    QV_TRY(expansion.max_words, get_u32(*most, here));
-    if (expansion.max_words > Expansion::kMaxWords) {
-      return out_of_range(here, to_json(*most), fmt::format("0 to {}", Expansion::kMaxWords));
-    }
+    QV_TRY(expansion.max_words, get_u32(*most, path.member("max_expansions")));
   }
+  QV_TRY(check_expansion(expansion, path));
   return expansion;
 }
 
+/// A number of words, or a share of them as "75%".
+Decoded<payload::MinimumWords> decode_minimum(Element element, const Path& path) {
+  if (!element.is_string()) {
+    QV_TRY(const auto count, get_u32(element, path));
+    return payload::MinimumWords{count, 0};
+  }
+  QV_TRY(const std::string_view text, get_string(element, path));
+  std::uint32_t percent = 0;
+  const char* end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, percent);
+  if (error != std::errc() || last + 1 != end || *last != '%' || percent > 100) {
+    return out_of_range(path, to_json(element), R"(a number of words, or "0%" to "100%")");
+  }
+  return payload::MinimumWords{0, percent};
+}
+
+Decoded<payload::WordRules> decode_word_rules(Object object, const Path& path) {
+  payload::WordRules rules;
+  if (const auto required = find(object, "required")) {
+    QV_TRY(rules.required, decode_strings(*required, path.member("required")));
+  }
+  if (const auto excluded = find(object, "excluded")) {
+    QV_TRY(rules.excluded, decode_strings(*excluded, path.member("excluded")));
+  }
+  if (const auto minimum = find(object, "minimum_should_match")) {
+    QV_TRY(rules.minimum, decode_minimum(*minimum, path.member("minimum_should_match")));
+  }
+  QV_TRY(check_word_rules(rules, path));
+  return rules;
+}
+
 /// A string, or {"query": …, "scoring": {"bm25": {"k": …, "b": …}}}; of our own also "fields",
-/// "fuzzy", "prefix" and "max_expansions".
+/// "fuzzy", "prefix", "max_expansions", "required", "excluded" and "minimum_should_match".
 Decoded<QueryKind> decode_text_match(Element element, const Path& path) {
   engine::TextMatch match;
   if (element.is_string()) {
@@ -163,6 +188,7 @@ Decoded<QueryKind> decode_text_match(Element element, const Path& path) {
     QV_TRY(match.keys, decode_text_keys(*fields, path.member("fields")));
   }
   QV_TRY(match.expansion, decode_expansion(object, path));
+  QV_TRY(match.rules, decode_word_rules(object, path));
   return QueryKind(std::move(match));
 }
 

@@ -10,16 +10,35 @@ using testing::HasSubstr;
 using testing::Not;
 
 TEST(CheckText, NamesEachProblemAndItsRemedy) {
-  engine::ShardFindings findings;
-  findings.n_rows = 5;
-  findings.n_segments = 2;
-  EXPECT_EQ(findings_text("collection c, shard 0", findings),
-            "collection c, shard 0: 5 rows, 2 sound segments\n");
-  findings.rows = {"block 7 is damaged"};
-  findings.segments = {"segment 3: checksum"};
-  const std::string text = findings_text("s", findings);
-  EXPECT_THAT(text, HasSubstr("  rows: block 7 is damaged\n    `quiver repair` saves"));
-  EXPECT_THAT(text, HasSubstr("  segment: segment 3: checksum\n    the server rebuilds it"));
+  engine::CheckReport report;
+  report.shards.push_back({"c", 0, 5, 4, 1, 2, 6, 900});
+  EXPECT_EQ(report_text(report),
+            "collection c, shard 0: 5 rows, 2 sound segments with 4 live rows, 1 not sealed, 900 "
+            "bytes\n");
+  EXPECT_FALSE(report.is_damaged());
+  report.add(engine::Severity::kLeftover, "notes.txt", "no file of Quiver's", "it stays");
+  EXPECT_FALSE(report.is_damaged());
+  report.add(engine::Severity::kRebuilt, "segments/3", "checksum", "it is rebuilt");
+  report.n_snapshots = 1;
+  EXPECT_TRUE(report.is_damaged());
+  const std::string text = report_text(report);
+  EXPECT_THAT(text, HasSubstr("1 snapshot read\n"));
+  EXPECT_THAT(text, HasSubstr("leftover  notes.txt: no file of Quiver's\n          it stays\n"));
+  EXPECT_THAT(text, HasSubstr("rebuilt   segments/3: checksum\n          it is rebuilt\n"));
+}
+
+TEST(CheckText, IsOneJsonObject) {
+  engine::CheckReport report;
+  report.shards.push_back({"c\"", 1, 5, 4, 1, 2, 6, 900});
+  report.add(engine::Severity::kLoss, "catalog", "gone", "copy");
+  report.repairs = {"catalog: taken"};
+  EXPECT_EQ(report_json(report),
+            R"({"damaged":true,"shards":[{"collection":"c\"","shard":1,"points":5,)"
+            R"("points_in_segments":4,"points_not_sealed":1,"sound_segments":2,)"
+            R"("files_of_segments":6,"bytes":900}],"snapshots":0,"findings":[)"
+            R"({"severity":"loss","path":"catalog","problem":"gone","remedy":"copy"}],)"
+            R"("repairs":["catalog: taken"]})"
+            "\n");
 }
 
 TEST(RepairText, SaysWhatIsLostAndWhatMayBeBack) {

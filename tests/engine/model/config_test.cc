@@ -69,6 +69,7 @@ TEST(CollectionConfig, TheAnalysisOfTextsReadsBackAsWritten) {
   text.stemmer = payload::StemmerLanguage::kTurkish;
   text.stopwords = {{payload::StopwordLanguage::kArabic, payload::StopwordLanguage::kTurkish},
                     {"a \"b\"", "c"}};
+  text.synonyms = {{"car", "automobile"}, {}, {"t\"v"}};
   EXPECT_EQ(parse_config(to_json(config)).value(), config);
 }
 

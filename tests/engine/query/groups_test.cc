@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
 
 #include "payload/json/path.h"
@@ -150,8 +151,7 @@ std::vector<Query> queries() {
                             nearest_number("far", 150, 0),
                             Query{},
                             order_by_n(),
-                            fused(20),
-                            rescored(9)};
+                            fused(20)};
   Query thresholded = nearest_number("dot", 1, 0);
   thresholded.score_threshold = 200.0F;
   all.push_back(thresholded);
@@ -210,6 +210,55 @@ TEST(Groups, AreThoseOfTheCompleteRanking) {
         }
       }
     }
+  }
+}
+
+/// How many of the hits of `query`'s complete ranking each value has.
+std::map<std::string, std::size_t> sizes_of_groups(const SearchEnvironment& environment,
+                                                   const Query& query) {
+  auto all = groups_of(query, 1'000'000, 1'000'000);
+  for (auto& prefetch : all.query.prefetch) prefetch = nearest_number("far", 17, 1'000);
+  std::map<std::string, std::size_t> sizes;
+  for (const auto& [id, hits] : grouped_slowly(environment, all)) sizes[id] = hits.size();
+  return sizes;
+}
+
+/// Prefetches that only choose points are asked for more of them.
+TEST(Groups, OfRescoredPointsAreFull) {
+  for (const auto& kind : kKinds) {
+    Random random(5);
+    const GroupedWorld world(300, kind, [&](std::uint64_t) { return random_group(random, 12); });
+    for (const bool is_filtered : {false, true}) {
+      Query query = rescored(9);
+      if (is_filtered) query.filter = only_odd();
+      const auto sizes = sizes_of_groups(world.environment(), query);
+      for (const auto& [limit, size] :
+           {std::pair(3U, 2U), std::pair(10U, 3U), std::pair(40U, 40U)}) {
+        const auto groups = find_groups(world.environment(), groups_of(query, limit, size)).value();
+        EXPECT_EQ(groups.size(), std::min<std::size_t>(limit, sizes.size()));
+        for (const auto& group : groups) {
+          EXPECT_EQ(group.hits.size(), std::min<std::size_t>(size, sizes.at(shown_id(group.id))))
+              << "index " << shown(kind) << " limit " << limit << " size " << size;
+          for (std::size_t i = 0; i < group.hits.size(); ++i) {
+            EXPECT_EQ(group.hits[i].score, -static_cast<float>(group.hits[i].id.low()));
+            if (i == 0) continue;
+            EXPECT_LE(group.hits[i].score, group.hits[i - 1].score);
+          }
+        }
+      }
+    }
+  }
+}
+
+/// If the prefetches find everything at once, the answer is that of the complete ranking.
+TEST(Groups, OfRescoredPointsAreThoseOfTheCompleteRanking) {
+  Random random(6);
+  const GroupedWorld world(300, std::nullopt,
+                           [&](std::uint64_t) { return random_group(random, 40); });
+  for (const auto& [limit, size] : {std::pair(3U, 2U), std::pair(60U, 3U)}) {
+    const auto query = groups_of(rescored(300), limit, size);
+    EXPECT_EQ(shown(find_groups(world.environment(), query).value()),
+              grouped_slowly(world.environment(), query));
   }
 }
 

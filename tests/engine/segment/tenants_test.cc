@@ -40,6 +40,28 @@ TEST(TenantIndex, IsTheFirstThatWasMadeAsOne) {
   EXPECT_EQ(tenant_index(one), &one[3]);
 }
 
+TEST(TenantFilter, HoldsTheConditionsOnTheTenantAlone) {
+  using payload::FieldCondition;
+  using payload::Filter;
+  const std::vector<payload::FieldIndex> indexes = {
+      index_of(payload::IndexKind::kKeyword, kTenant)};
+  const FieldCondition of_tenant{"t", payload::MatchValue{std::string("a")}};
+  const FieldCondition of_two{"t", payload::MatchAny{{std::string("a"), std::string("b")}}};
+  const FieldCondition other{"n", payload::MatchValue{std::int64_t{1}}};
+  Filter filter;
+  filter.must = {other};
+  filter.should = {of_tenant};
+  filter.must_not = {of_tenant};
+  EXPECT_EQ(tenant_filter(filter, indexes), nullptr);
+  filter.must = {other, of_two};
+  ASSERT_NE(tenant_filter(filter, indexes), nullptr);
+  EXPECT_EQ(tenant_filter(filter, indexes)->must.size(), 1U);
+  EXPECT_EQ(tenant_filter(filter, {}), nullptr);
+  Filter outer;
+  outer.must = {std::make_shared<const Filter>(filter), of_tenant};
+  EXPECT_EQ(tenant_filter(outer, indexes)->must.size(), 2U);
+}
+
 /// Random rows of 13 tenants; some have none, some several.
 class Tenants : public ::testing::TestWithParam<bool> {
  protected:

@@ -246,6 +246,16 @@ TEST(Bm25, OlderViewsOfAGrowingColumnSeeTheirRowsOnly) {
   }
 }
 
+TEST(Bm25, MemoryOfAGrowingColumnCountsItsPostings) {
+  Words words(76);
+  auto column = *MutableColumn::create(scored_index());
+  for (int i = 0; i < 600; ++i) column->add_row(*parse_json(document_of(words.text(20), false)));
+  const std::size_t before = column->memory_bytes();
+  (void)found(column->view(), words.text(3), nullptr, {}, 10);  // makes a block of 512 rows
+  // Four bytes of row and one of count for each posting, at least ten in a row.
+  EXPECT_GT(column->memory_bytes(), before + std::size_t{512} * 10 * 5);
+}
+
 TEST(Bm25, QueriesWithoutKnownWordsFindNothing) {
   Words words(73);
   const Corpus corpus = random_corpus(words, 600);

@@ -288,6 +288,38 @@ TEST(Analysis, HostileTextsTakeLinearTime) {
   }
 }
 
+TEST(Synonyms, CountAsTheFirstWordOfTheirGroup) {
+  TextOptions options;
+  options.synonyms = {{"Car", "automobile", "AUTO"}, {"tv", "television"}, {"robot", "auto"}};
+  const auto tokens =
+      tokenize("cars, a car, Automobiles and an automobile; auto TV robot", options);
+  EXPECT_EQ(tokens, (std::vector<std::string>{"cars", "a", "car", "automobiles", "and", "an", "car",
+                                              "car", "tv", "car"}));
+}
+
+TEST(Synonyms, AreStemmedAndFolded) {
+  TextOptions options;
+  options.synonyms = {{"vehicles", "automobile", "M\xC3\xBCll"}};
+  options.stemmer = StemmerLanguage::kEnglish;
+  options.ascii_folding = true;
+  const std::string vehicle = tokenize("vehicle", options).at(0);
+  for (const auto& token : tokenize("vehicles automobiles Automobile mull M\xC3\x9CLL", options)) {
+    EXPECT_EQ(token, vehicle);
+  }
+  // The form is kept with the word that was seen first.
+  Analyzer analyzer(options);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(analyzer.tokens("automobiles", TokenUse::kDocument), std::vector{vehicle});
+  }
+}
+
+TEST(Synonyms, StopWordsGoFirst) {
+  TextOptions options;
+  options.stopwords.custom = {"the"};
+  options.synonyms = {{"article", "the", "a"}};
+  EXPECT_EQ(tokenize("the a article", options), (std::vector<std::string>{"article", "article"}));
+}
+
 TEST(AnalysisIdentity, IsEmptyForTheFirstRelease) {
   EXPECT_EQ(analysis_identity(options(Tokenizer::kWord)), "");
   EXPECT_EQ(analysis_identity(options(Tokenizer::kWhitespace, false)), "");
@@ -311,6 +343,9 @@ TEST(AnalysisIdentity, TellsOptionsApart) {
   EXPECT_TRUE(is_new([](TextOptions& o) { o.stopwords = {{StopwordLanguage::kGerman}, {}}; }));
   EXPECT_TRUE(is_new([](TextOptions& o) { o.stopwords = {{}, {"a", "b"}}; }));
   EXPECT_TRUE(is_new([](TextOptions& o) { o.stopwords = {{}, {"a word 1:b"}}; }));
+  EXPECT_TRUE(is_new([](TextOptions& o) { o.synonyms = {{"a", "b"}}; }));
+  EXPECT_TRUE(is_new([](TextOptions& o) { o.synonyms = {{"a"}, {"b"}}; }));
+  EXPECT_TRUE(is_new([](TextOptions& o) { o.synonyms = {{"b", "a"}}; }));
 }
 
 TEST(Stopwords, NormalizeMakesEqualSetsEqual) {

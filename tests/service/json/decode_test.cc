@@ -182,9 +182,18 @@ TEST(DecodeQuery, Texts) {
       R"({"query":"a","fields":{"title":2,"body":1},"fuzzy":1,"prefix":true,"max_expansions":9})");
   EXPECT_EQ(rich.keys, (std::vector<engine::TextKey>{{"title", 2}, {"body", 1}}));
   EXPECT_EQ(rich.expansion, (payload::Expansion{1, true, 9}));
-  for (const char* bad : {R"({"query":"a","fields":{}})", R"({"query":"a","fields":{"t":0}})",
-                          R"({"query":"a","fuzzy":3})", R"({"query":"a","prefix":1})",
-                          R"({"query":"a","max_expansions":1001})"}) {
+  const auto ruled =
+      match_of(R"({"query":"a","required":["b c"],"excluded":["d"],"minimum_should_match":"75%"})");
+  EXPECT_EQ(ruled.rules, (payload::WordRules{{"b c"}, {"d"}, {0, 75}}));
+  EXPECT_EQ(match_of(R"({"query":"a","minimum_should_match":2})").rules.minimum.count, 2U);
+  for (const char* bad :
+       {R"({"query":"a","fields":{}})", R"({"query":"a","fields":{"t":0}})",
+        R"({"query":"a","fuzzy":3})", R"({"query":"a","prefix":1})",
+        R"({"query":"a","max_expansions":1001})", R"({"query":"a","required":"b"})",
+        R"({"query":"a","excluded":[1]})", R"({"query":"a","minimum_should_match":-1})",
+        R"({"query":"a","minimum_should_match":"101%"})",
+        R"({"query":"a","minimum_should_match":"50"})",
+        R"({"query":"a","minimum_should_match":"%"})"}) {
     EXPECT_FALSE(query(R"({"query":{"text":)" + std::string(bad) + "}}")) << bad;
   }
   expect_error(query(R"({"query":{"text":{"query":"a","fields":["t"]}},"using":"t"})"), 400,
@@ -1142,6 +1151,14 @@ TEST(DecodeIndex, AnalysisOfTexts) {
   EXPECT_EQ(
       all->client_settings,
       R"({"type":"text","tokenizer":"code","ascii_folding":true,"stemmer":{"type":"snowball","language":"german"},"stopwords":{"languages":["german","english","german"],"custom":["Foo","bar","Foo"]}})");
+  const auto synonyms = index(R"("synonyms":[["car","Auto"],["tv"]])");
+  ASSERT_TRUE(synonyms) << synonyms.error().text;
+  EXPECT_EQ(synonyms->text.synonyms,
+            (std::vector<std::vector<std::string>>{{"car", "Auto"}, {"tv"}}));
+  EXPECT_EQ(synonyms->client_settings, R"({"type":"text","synonyms":[["car","Auto"],["tv"]]})");
+  expect_error(index(R"("synonyms":[["car","motor car"]])"), 400,
+               "Format error in JSON body: field_schema.synonyms[0]: `motor car` is no single word "
+               "of the tokenizer, but 2 words and other characters");
   const auto one = index(R"("stopwords":"turkish","stemmer":{"type":"none"})");
   ASSERT_TRUE(one) << one.error().text;
   EXPECT_EQ(one->text.stopwords.languages, std::vector{StopwordLanguage::kTurkish});
@@ -1151,7 +1168,9 @@ TEST(DecodeIndex, AnalysisOfTexts) {
         R"("stemmer":{"type":"porter","language":"english"})",
         R"("stemmer":{"language":"english"})", R"("stopwords":"klingon")",
         R"("stopwords":{"languages":["klingon"]})", R"("stopwords":{"custom":[1]})",
-        R"("ascii_folding":1)", R"("tokenizer":"x")"}) {
+        R"("ascii_folding":1)", R"("tokenizer":"x")", R"("synonyms":["a","b"])",
+        R"("synonyms":[["a",1]])", R"("synonyms":[["car","motor car"]])", R"("synonyms":[[""]])",
+        R"("synonyms":[["car!"]])"}) {
     const auto refused = index(bad);
     ASSERT_FALSE(refused) << bad;
     EXPECT_EQ(refused.error().status, 400) << bad;

@@ -33,6 +33,7 @@ class FakePoint final : public FormulaPoint {
   std::map<std::uint64_t, float> scores = {{0, 1.5F}, {1, -2}};
   std::vector<bool> truths = {true, false};
   int n_documents = 0;
+  bool has_index = true;
 
   [[nodiscard]] std::optional<float> score(std::uint64_t prefetch) const override {
     const auto found = scores.find(prefetch);
@@ -43,6 +44,7 @@ class FakePoint final : public FormulaPoint {
     return &document_;
   }
   [[nodiscard]] bool holds(std::size_t condition) const override { return truths[condition]; }
+  [[nodiscard]] bool is_indexed(std::size_t /*variable*/) const override { return has_index; }
 
  private:
   payload::Value document_ = payload::parse_json(kPayload).value();
@@ -146,6 +148,18 @@ TEST(Evaluate, DefaultsStandForMissingValues) {
               wrong_value("number", "nosuch", "Value is not a number"));
   }
   EXPECT_EQ(value_of(with_default(number_under("null"), "2")), 2);
+}
+
+TEST(Evaluate, NullUnderAKeyWithoutAnIndexIsAValue) {
+  for (const char* key : {"null", "one"}) {
+    Formula formula = number_under(key);
+    formula.variables[0].otherwise = payload::parse_json("2").value();
+    FakePoint point;
+    point.has_index = false;
+    const auto value = evaluate(formula, point);
+    ASSERT_FALSE(value);
+    EXPECT_EQ(value.error().message(), wrong_value("number", key, "Value is not a number"));
+  }
 }
 
 TEST(Evaluate, DistancesOnTheGlobe) {

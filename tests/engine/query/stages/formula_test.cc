@@ -249,6 +249,11 @@ class RowPoint final : public FormulaPoint {
         .value()
         ->matches(document_, row_.id, [](std::string_view /*name*/) { return true; });
   }
+  [[nodiscard]] bool is_indexed(std::size_t variable) const override {
+    const std::string key = formula_.variables[variable].path.to_string();
+    return std::any_of(config_.indexes.begin(), config_.indexes.end(),
+                       [&](const payload::FieldIndex& index) { return index.key == key; });
+  }
 
  private:
   const Row& row_;
