@@ -12,6 +12,7 @@ import io
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -58,12 +59,18 @@ class Words:
         return self.stemmer.stemWords(words) if self.stemmer else words
 
 
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
 class Server:
     """A server in a process of its own, whose CPU time is read from /proc."""
 
     def __init__(self, binary, folder, plain, core):
         self.log = open(Path(folder) / "log", "w")
-        port = 17333
+        port = free_port()
         self.process = subprocess.Popen(["taskset", "-c", str(core), str(binary), "serve", "--data-dir", f"{folder}/data",
                                          "--set", f"service.http_port={port}"], stdout=self.log, stderr=self.log)
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600)
@@ -104,7 +111,7 @@ class Server:
         self.process.wait()
 
 
-def tantivy_index(texts, plain):
+def tantivy_index(texts, plain, folder):
     analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase())
     if not plain:
         analyzer = analyzer.filter(tantivy.Filter.custom_stopword(sorted(stop_words())))
@@ -112,7 +119,7 @@ def tantivy_index(texts, plain):
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("text", stored=False, tokenizer_name="words")
     builder.add_unsigned_field("id", stored=True)
-    index = tantivy.Index(builder.build())
+    index = tantivy.Index(builder.build(), path=str(folder))
     index.register_tokenizer("words", analyzer.build())
     writer = index.writer(500_000_000, 1)
     for i, text in enumerate(texts):
@@ -121,6 +128,18 @@ def tantivy_index(texts, plain):
     writer.wait_merging_threads()
     index.reload()
     return index
+
+
+def bytes_below(folder, pattern="*"):
+    return sum(path.stat().st_size for path in folder.rglob(pattern) if path.is_file())
+
+
+def print_sizes(server, data, tantivy_folder, n):
+    """Bytes a document. The server maps its text index, and keeps texts, too; tantivy keeps postings and positions."""
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    anonymous = 1024 * int(re.search(r"RssAnon:\s+(\d+)", status)[1])
+    print(f"bytes a document: text index {bytes_below(data, 'column-*') / n:.0f}, all files of the server "
+          f"{bytes_below(data) / n:.0f}, its private memory {anonymous / n:.0f}; tantivy's files {bytes_below(tantivy_folder) / n:.0f}")
 
 
 def cpu_us(run, queries, clock=time.process_time):
@@ -176,7 +195,10 @@ def main():
             corpus = [words(text) for text in texts]
             retriever = bm25s.BM25(method="lucene", k1=K1, b=B, backend="numba")
             retriever.index(corpus, show_progress=False)
-            index = tantivy_index(texts, args.plain)
+            tantivy_folder = Path(folder) / "tantivy"
+            tantivy_folder.mkdir()
+            index = tantivy_index(texts, args.plain, tantivy_folder)
+            print_sizes(server, Path(folder) / "data", tantivy_folder, len(texts))
             searcher = index.searcher()
 
             def ask_bm25s(query):

@@ -276,9 +276,11 @@ void NodeImpl::renew_lease() {
   if (taken) {
     last_heard_ms_ = asked_ms;
     wake();
-  } else if (taken.error().code() == Code::kFailedPrecondition) {
-    log_error("{}", taken.error().message());
   }
+  const bool is_refused = !taken && taken.error().code() == Code::kFailedPrecondition;
+  const std::string refusal = is_refused ? taken.error().message() : "";
+  if (refusal != lease_refusal_ && is_refused) log_error("{}", refusal);
+  lease_refusal_ = refusal;
 }
 
 Result<> NodeImpl::take_lease() {

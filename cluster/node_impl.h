@@ -160,7 +160,8 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   std::map<engine::ShardName, engine::EntryNumber> behind_;
   int n_unanswered_ = 0;  ///< calls to the leader, one after another
   std::chrono::steady_clock::time_point next_deposing_{};
-  std::string last_trouble_;                                              ///< of the looking thread
+  std::string last_trouble_;   ///< of the looking thread
+  std::string lease_refusal_;  ///< of the thread of the lease
   std::optional<std::chrono::steady_clock::time_point> holds_key_since_;  ///< and does not lead
   std::chrono::steady_clock::time_point next_campaign_{};
   std::chrono::steady_clock::time_point leaderless_since_ = std::chrono::steady_clock::now();

@@ -15,28 +15,33 @@ OpenDatabase::~OpenDatabase() {
 Error OpenDatabase::closed() { return Error(Code::kFailedPrecondition, "the database is closed"); }
 
 Result<> OpenDatabase::add(quiver_collection& handle) {
-  const std::unique_lock lock(mutex_);
-  if (database_ == nullptr) return fail(closed());
-  QV_TRY(handle.collection, database_->collection(handle.name));
-  handles_.insert(&handle);
-  return {};
+  return with([&](engine::Database& database) -> Result<> {
+    QV_TRY(handle.collection, database.collection(handle.name));
+    const std::scoped_lock lock(handles_mutex_);
+    handles_.insert(&handle);
+    return {};
+  });
 }
 
 void OpenDatabase::remove(quiver_collection& handle) {
-  const std::unique_lock lock(mutex_);
-  handles_.erase(&handle);
+  const std::shared_lock open(mutex_);
+  {
+    const std::scoped_lock lock(handles_mutex_);
+    handles_.erase(&handle);
+  }
   handle.collection.reset();
 }
 
 Result<bool> OpenDatabase::drop(const std::string& name) {
-  const std::unique_lock lock(mutex_);
-  if (database_ == nullptr) return fail(closed());
-  const auto dropped = database_->collection_if_open(name);
-  QV_TRY(const bool existed, database_->drop_collection(name));
-  for (quiver_collection* handle : handles_) {
-    if (dropped != nullptr && handle->collection == dropped) handle->collection.reset();
-  }
-  return existed;
+  return with([&](engine::Database& database) -> Result<bool> {
+    const auto dropped = database.collection_if_open(name);
+    QV_TRY(const bool existed, database.drop_collection(name));
+    const std::scoped_lock lock(handles_mutex_);
+    for (quiver_collection* handle : handles_) {
+      if (dropped != nullptr && handle->collection == dropped) handle->is_dropped = true;
+    }
+    return existed;
+  });
 }
 
 Result<> OpenDatabase::close() {

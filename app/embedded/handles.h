@@ -23,6 +23,8 @@ namespace quiver::embedded {
 ///  1. `database_` is null once `close` is done, and so are the collections of all handles in
 ///     `handles_`: a collection must not outlive its database.
 ///  2. `is_closing_` is set before `close` waits, so that later calls do not keep it waiting.
+///  3. `handles_mutex_` guards `handles_`. It is taken after `mutex_` and for a few lines, so that
+///     nothing but closing waits for searches.
 class OpenDatabase {
  public:
   explicit OpenDatabase(std::unique_ptr<engine::Database> database)
@@ -42,7 +44,7 @@ class OpenDatabase {
   /// Opens the collection of `handle`, which calls `remove` before it ends.
   Result<> add(quiver_collection& handle);
   void remove(quiver_collection& handle);
-  /// Drops the collection `name`, and takes it from its handles. False if there was none.
+  /// Drops the collection `name`, and marks its handles. False if there was none.
   Result<bool> drop(const std::string& name);
   /// Waits for calls that run. Nothing to do the second time.
   Result<> close();
@@ -55,6 +57,7 @@ class OpenDatabase {
   std::atomic<bool> is_closing_ = false;
   std::shared_mutex mutex_;
   std::unique_ptr<engine::Database> database_;
+  std::mutex handles_mutex_;
   std::set<quiver_collection*> handles_;
 };
 
@@ -68,6 +71,7 @@ struct quiver_collection {
   std::shared_ptr<quiver::embedded::OpenDatabase> open;
   std::string name;
   std::shared_ptr<quiver::engine::Collection> collection;  ///< `open` guards and resets it
+  std::atomic<bool> is_dropped = false;
 
   /// Returns what `fn`, which takes database and collection, returns. kFailedPrecondition once the
   /// database is closed, kNotFound once the collection is dropped.
@@ -76,7 +80,7 @@ struct quiver_collection {
   with(F&& fn) {
     using Outcome = std::invoke_result_t<F, quiver::engine::Database&, quiver::engine::Collection&>;
     return open->with([&](quiver::engine::Database& database) -> Outcome {
-      if (collection == nullptr) return quiver::fail(dropped());
+      if (is_dropped.load(std::memory_order_relaxed)) return quiver::fail(dropped());
       return std::forward<F>(fn)(database, *collection);
     });
   }

@@ -20,8 +20,8 @@ namespace {
 constexpr std::int64_t kWarningIntervalMs = 60'000;
 constexpr double kMsPerSecond = 1000;
 
-std::atomic<bool> is_on = false;
-std::atomic<int> file = -1;
+std::atomic<bool> is_request_log_on = false;
+std::atomic<int> request_file = -1;
 std::atomic<double> slow_from_ms = 0;
 std::atomic<std::int64_t> last_warning_ms = 0;
 
@@ -61,7 +61,7 @@ void warn_of_lost_line(std::int64_t now_ms, int error) {
 }
 
 void write_line(std::string_view line, std::int64_t now_ms) {
-  const ssize_t n = ::write(file, line.data(), line.size());
+  const ssize_t n = ::write(request_file, line.data(), line.size());
   if (n != static_cast<ssize_t>(line.size())) warn_of_lost_line(now_ms, n < 0 ? errno : ENOSPC);
 }
 
@@ -84,21 +84,21 @@ Result<> set_up_request_log(const RequestLogOptions& options) {
                               std::generic_category().message(errno)));
     }
   }
-  const int before = file.exchange(opened);
+  const int before = request_file.exchange(opened);
   if (before >= 0) ::close(before);
   slow_from_ms = options.slow_ms;
-  is_on = opened >= 0 || options.slow_ms > 0;
+  is_request_log_on = opened >= 0 || options.slow_ms > 0;
   return {};
 }
 
-bool logs_requests() noexcept { return is_on.load(std::memory_order_relaxed); }
+bool logs_requests() noexcept { return is_request_log_on.load(std::memory_order_relaxed); }
 
 void log_request(const RequestFacts& facts) noexcept {
   if (!logs_requests()) return;
   try {
     const double slow_ms = slow_from_ms;
     const std::int64_t now_ms = unix_time_ms();
-    if (file >= 0) write_line(request_line(now_ms, facts, slow_ms), now_ms);
+    if (request_file >= 0) write_line(request_line(now_ms, facts, slow_ms), now_ms);
     if (is_slow(facts, slow_ms)) warn_of_slow(facts);
   } catch (...) {
     log_without_memory("no memory for a line of the request log");

@@ -99,11 +99,14 @@ bool has_data(const std::filesystem::path& data_dir) {
 Result<InitialState> prepare_to_join(Gateway& others, const std::string& peer_url,
                                      const std::function<Result<>()>& may_found) {
   const auto answer = others.post("/v3/cluster/member/list", "{}", Repeat::kYes);
-  if (!answer && answer.error().code() == Code::kUnavailable) {
+  // A founder that has begun takes connections, and answers once a majority runs.
+  const bool is_silent = !answer && (answer.error().code() == Code::kUnavailable ||
+                                     answer.error().code() == Code::kDeadlineExceeded);
+  if (is_silent) {
     QV_TRY(may_found());
     return InitialState::kNew;
   }
-  if (!answer) return fail(answer.error());  // one is there: it must say what this member is
+  if (!answer) return fail(answer.error());
   QV_TRY(const std::vector<ListedMember> members, read_members(*answer));
   const Joining joining = how_to_join(members, peer_url);
   if (joining == Joining::kFound) return InitialState::kNew;

@@ -24,11 +24,12 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kVersionTimeout{10000};
 /// For all other members together. Adding a member takes one change of the ledger.
-constexpr milliseconds kJoinTimeout{4000};
+constexpr milliseconds kJoinTimeout{1500};
 constexpr milliseconds kFirstBackoff{100};
 constexpr milliseconds kMaxBackoff{5000};
 /// After a longer run the first backoff applies again.
 constexpr double kStableSeconds = 10;
+constexpr std::string_view kNotBegun = "before it began";
 constexpr std::size_t kMaxLineBytes = std::size_t{64} << 10;
 
 std::string url(std::string_view host, std::uint16_t port) {
@@ -202,7 +203,10 @@ void EtcdProcess::watch() {
     const std::string ending = run_once();
     if (wait_for_stop(milliseconds(0))) return;
     if (running.seconds() > kStableSeconds) backoff = kFirstBackoff;
-    if (std::exchange(last_ending_, ending) != ending || backoff >= kMaxBackoff) {
+    // Waiting for the others may take long.
+    const bool is_told = ending.starts_with(kNotBegun) && ending == last_ending_;
+    last_ending_ = ending;
+    if (!is_told) {
       log(LogLevel::kError,
           fmt::format("etcd ended {}; it is started again in {} ms", ending, backoff.count()));
     }
@@ -214,7 +218,7 @@ void EtcdProcess::watch() {
 /// Runs etcd until it ends or is stopped, and says how it ended.
 std::string EtcdProcess::run_once() {
   auto child = start_child();
-  if (!child) return fmt::format("before it began ({})", child.error().message());
+  if (!child) return fmt::format("{} ({})", kNotBegun, child.error().message());
   pid_ = child->pid();
   std::string output;
   if (log_until_stop(*child, output)) {

@@ -165,7 +165,7 @@ class SummingReader final : public SnapshotReader {
       return read_files(offset,
                         out.first(std::min<std::uint64_t>(out.size(), end_of_files_ - offset)));
     }
-    if (!manifest_.is_complete()) QV_TRY(complete());
+    if (!layout_has_sums_) QV_TRY(complete());
     return bytes_->read(offset, out);
   }
 
@@ -200,6 +200,7 @@ class SummingReader final : public SnapshotReader {
     }
     QV_TRY(layout_, ArchiveLayout::of(manifest_));
     bytes_ = std::make_unique<FolderReader>(folder_, manifest_, layout_);
+    layout_has_sums_ = true;
     return {};
   }
 
@@ -210,6 +211,7 @@ class SummingReader final : public SnapshotReader {
   std::uint64_t end_of_files_ = 0;  ///< offset; later bytes depend on the checksums
   std::uint64_t n_summed_ = 0;      ///< bytes of the archive that have passed, from its beginning
   Checksum sum_;                    ///< of the file at `n_summed_`, so far
+  bool layout_has_sums_ = false;    ///< the text of the manifest in `layout_` has all of them
 };
 
 /// Calls `read(visit)`, which passes all bytes of the file to `visit`, and compares the checksum.

@@ -15,6 +15,7 @@
 #include "base/threads/slot_table.h"
 #include "payload/filter.h"
 #include "payload/text/analyzer.h"
+#include "payload/text/word_numbers.h"
 
 namespace quiver::payload {
 
@@ -78,6 +79,7 @@ struct GrowingValues {
   AppendBuffer<GeoPoint> points;
   Dictionary dictionary;
   std::unique_ptr<Analyzer> analyzer;  ///< made by the first text
+  WordNumbers word_terms;              ///< terms of frequent words, by the analyzer
   std::uint32_t n_texts = 0;           ///< strings so far in the current row
 
   [[nodiscard]] std::uint64_t size() const {
@@ -85,7 +87,7 @@ struct GrowingValues {
   }
   [[nodiscard]] std::size_t memory_bytes() const {
     return terms.memory_bytes() + integers.memory_bytes() + doubles.memory_bytes() +
-           points.memory_bytes() + dictionary.memory_bytes() +
+           points.memory_bytes() + dictionary.memory_bytes() + word_terms.memory_bytes() +
            (analyzer ? analyzer->memory_bytes() : 0);
   }
 };

@@ -40,9 +40,10 @@ bool keep_tokens(const Value& element, const FieldIndex& index, RowFacts& row,
     values.terms.append(kTermGap);
   }
   if (values.analyzer == nullptr) values.analyzer = std::make_unique<Analyzer>(index.text);
-  values.analyzer->for_each_token(*text, TokenUse::kDocument, [&](std::string_view token) {
-    values.terms.append(values.dictionary.find_or_add(token));
-  });
+  values.analyzer->for_each_number(
+      *text, values.word_terms,
+      [&](std::string_view token) { return values.dictionary.find_or_add(token); },
+      [&](std::uint32_t term) { values.terms.append(term); });
   return true;
 }
 

@@ -33,8 +33,8 @@ void Analyzer::analyze(std::string_view text, TokenUse use, Visitor visit, void*
 void Analyzer::add_piece(const Piece& piece, const Target& target) {
   const std::string_view token = final_form(normal_form(piece));
   if (token.empty()) return;
-  options_.tokenizer == Tokenizer::kPrefix ? emit_prefixes(token, target)
-                                           : emit_bounded(token, target);
+  if (options_.tokenizer == Tokenizer::kPrefix) return emit_prefixes(token, target);
+  if (has_allowed_length(token)) target(token);
 }
 
 std::string_view Analyzer::normal_form(const Piece& piece) {
@@ -64,13 +64,11 @@ std::string_view Analyzer::form_unless_stopped(std::string_view word) {
   return synonyms_.empty() ? stem : synonyms_.first_of(stem);
 }
 
-void Analyzer::emit_bounded(std::string_view token, const Target& target) const {
-  if (options_.min_token_len != 0 || options_.max_token_len != 0) {
-    const std::size_t length = count_code_points(token);
-    if (length < options_.min_token_len) return;
-    if (options_.max_token_len != 0 && length > options_.max_token_len) return;
-  }
-  target(token);
+bool Analyzer::has_allowed_length(std::string_view token) const {
+  if (options_.min_token_len == 0 && options_.max_token_len == 0) return true;
+  const std::size_t length = count_code_points(token);
+  return length >= options_.min_token_len &&
+         (options_.max_token_len == 0 || length <= options_.max_token_len);
 }
 
 void Analyzer::emit_prefixes(std::string_view token, const Target& target) const {

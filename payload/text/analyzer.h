@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,6 +18,7 @@
 #include "payload/text/stemmer.h"
 #include "payload/text/stopwords.h"
 #include "payload/text/synonyms.h"
+#include "payload/text/word_numbers.h"
 #include "payload/text_options.h"
 
 namespace quiver::payload {
@@ -66,6 +68,21 @@ class Analyzer {
                       },
                       &visit});
   }
+  /// Calls `visit(number)` for each token of a document in order. `number_of(token)` numbers tokens
+  /// from 0; `numbers` remembers what it said, so it must be the same function whenever the same
+  /// `numbers` are given.
+  template <class NumberOf, class Visit>
+  void for_each_number(std::string_view text, WordNumbers& numbers, NumberOf number_of,
+                       Visit visit) {
+    if (options_.tokenizer == Tokenizer::kPrefix) {  // a word has several tokens
+      return for_each_token(text, TokenUse::kDocument,
+                            [&](std::string_view token) { visit(number_of(token)); });
+    }
+    split(text, options_.tokenizer, [&](const Piece& piece) {
+      const std::uint32_t number = number_of_piece(piece, numbers, number_of);
+      if (number != WordNumbers::kNoToken) visit(number);
+    });
+  }
   /// The part of `piece` that became `token`, one of a document's tokens of it: its beginning if
   /// the token is a prefix, else all. With a stemmer always all.
   [[nodiscard]] std::string_view source_of(const Piece& piece, std::string_view token) const;
@@ -82,6 +99,40 @@ class Analyzer {
     void operator()(std::string_view token) const { visit(function, token); }
   };
 
+  /// kNoToken if the piece, not of kPrefix, gives no token.
+  template <class NumberOf>
+  std::uint32_t number_of_piece(const Piece& piece, WordNumbers& numbers, NumberOf& number_of) {
+    const bool has_key = piece.is_ascii && piece.text.size() <= WordNumbers::kMaxBytes;
+    if (!has_key) return number_of_long_piece(piece, numbers, number_of);
+    const auto key = options_.lowercase ? WordNumbers::key_of_lower(piece.text)
+                                        : WordNumbers::key_of(piece.text);
+    return number_of_word(key, numbers,
+                          [&] { return number_of_form(normal_form(piece), number_of); });
+  }
+  /// Of a piece that is not ASCII, or long.
+  template <class NumberOf>
+  std::uint32_t number_of_long_piece(const Piece& piece, WordNumbers& numbers,
+                                     NumberOf& number_of) {
+    const std::string_view word = normal_form(piece);
+    if (word.empty() || word.size() > WordNumbers::kMaxBytes) {
+      return number_of_form(word, number_of);
+    }
+    return number_of_word(WordNumbers::key_of(word), numbers,
+                          [&] { return number_of_form(word, number_of); });
+  }
+  template <class Make>
+  static std::uint32_t number_of_word(const WordNumbers::Key& key, WordNumbers& numbers,
+                                      Make make) {
+    std::uint32_t number = numbers.find(key);
+    if (number == WordNumbers::kUnknown) numbers.remember(key, number = make());
+    return number;
+  }
+  template <class NumberOf>
+  std::uint32_t number_of_form(std::string_view word, NumberOf& number_of) {
+    const std::string_view token = final_form(word);
+    return token.empty() || !has_allowed_length(token) ? WordNumbers::kNoToken : number_of(token);
+  }
+
   void analyze(std::string_view text, TokenUse use, Visitor visit, void* function);
   void add_piece(const Piece& piece, const Target& target);
   std::string_view normal_form(const Piece& piece);
@@ -89,7 +140,7 @@ class Analyzer {
   /// call.
   std::string_view final_form(std::string_view word);
   std::string_view form_unless_stopped(std::string_view word);
-  void emit_bounded(std::string_view token, const Target& target) const;
+  [[nodiscard]] bool has_allowed_length(std::string_view token) const;
   void emit_prefixes(std::string_view token, const Target& target) const;
 
   const TextOptions options_;

@@ -38,7 +38,7 @@ class BenchCurve(List[BenchPoint]):
         return "\n".join(lines)
 
 
-def recalls(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
+def recalls(scores: np.ndarray, truth: np.ndarray, smaller_is_better: bool) -> np.ndarray:
     """Recall of each query, float64 [n]. scores, truth: float32 [n, k], best first, NaN where there is no hit."""
     found = []
     for mine, best in zip(scores, truth):
@@ -47,10 +47,16 @@ def recalls(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
             found.append(1.0)
             continue
         slack = _TOLERANCE * abs(best[-1])
-        is_distance = best[0] < best[-1]
-        hits = mine <= best[-1] + slack if is_distance else mine >= best[-1] - slack
+        hits = mine <= best[-1] + slack if smaller_is_better else mine >= best[-1] - slack
         found.append(min(1.0, np.count_nonzero(hits) / len(best)))
     return np.array(found)
+
+
+def _is_distance(collection: Collection, using: str) -> bool:
+    """Whether scores of this field are distances."""
+    fields = collection.info()["config"]["params"].get("vectors", {})
+    field = fields.get(using, {}) if using else fields
+    return field.get("distance") in ("Euclid", "Manhattan")
 
 
 def _measure(collection: Collection, queries: np.ndarray, k: int, truth: np.ndarray, effort: Optional[int],
@@ -65,7 +71,7 @@ def _measure(collection: Collection, queries: np.ndarray, k: int, truth: np.ndar
             times.append(time.perf_counter_ns() - began)
             scores[i, :len(hits.scores)] = hits.scores
     us = np.array(times) / 1e3
-    recall = recalls(scores, truth)
+    recall = recalls(scores, truth, _is_distance(collection, options["using"]))
     p50, p95, p99 = np.percentile(us, [50, 95, 99])
     return BenchPoint(effort, float(recall.mean()), float(np.percentile(recall, 5)), float(p50), float(p95), float(p99),
                       float(1e6 / us.mean()))

@@ -321,7 +321,7 @@ class Collection:
                     None if high is None else high.ctypes.data, scores.ctypes.data, None)
         status = library().quiver_search_vectors(byref(call), byref(filled))
         if status:
-            if self._met_uuid(status):
+            if high is None and self._met_uuid(status):
                 return self._search_rows(queries, k, request)
             raise_error(status)
         if high is None or bool((high == NO_ID).all()):
@@ -329,8 +329,8 @@ class Collection:
         return Hits(ids_from_halves(ids, high), scores)
 
     def _met_uuid(self, status: int) -> bool:
-        """True once: the search has to be repeated with room for UUIDs."""
-        if status != _FAILED_PRECONDITION or self._has_uuids or b"UUID" not in library().quiver_error():
+        """Whether a search without room for UUIDs has to be repeated with room for them."""
+        if status != _FAILED_PRECONDITION or b"UUID" not in library().quiver_error():
             return False
         self._has_uuids = True
         return True

@@ -75,6 +75,28 @@ class CommandLine(unittest.TestCase):
         self.assertRegex(answer.stdout, r"^quiver \d+\.\d+\.\d+ \(git ([0-9a-f]{12}|unknown), isa .*generic, cuda no\)\n$")
         self.assertEqual(run("--version").stdout, answer.stdout)
 
+    def test_completions_and_the_manual_name_every_command_and_flag(self):
+        words = set(re.findall(r"^  ([a-z]+) {2,}", run("--help").stdout, re.M)) | {"--data-dir", "--repair", "--json"}
+        self.assertIn("rescue", words)
+        for arguments in (("completions", "bash"), ("completions", "zsh"), ("completions", "fish"), ("manual",)):
+            answer = run(*arguments)
+            self.assertEqual(answer.returncode, 0)
+            plain = answer.stdout.replace("\\-", "-")
+            for word in words:
+                self.assertIn(word.removeprefix("--"), plain, arguments)
+        self.assertEqual(run("completions", "csh").returncode, 2)
+        checked = subprocess.run(["bash", "-n"], input=run("completions", "bash").stdout, text=True, capture_output=True)
+        self.assertEqual((checked.returncode, checked.stderr), (0, ""))
+
+    def test_doctor_prints_a_line_for_each_thing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            answer = run("doctor", "--data-dir", folder, "--json")
+            self.assertEqual([], os.listdir(folder))
+        checks = json.loads(answer.stdout)["checks"]
+        self.assertEqual(answer.returncode, 1 if any(one["health"] == "bad" for one in checks) else 0)
+        self.assertEqual([one["what"] for one in checks], ["cpu", "memory", "huge pages", "open files", "mappings",
+                                                           "disk space", "disk sync", "clock"])
+
     def test_help_names_every_command_and_flag(self):
         self.assertEqual(run("--help").returncode, 0)
         for word in ("serve", "version", "bench"):

@@ -36,8 +36,8 @@ class NodeFaultsTest : public ClusterRig {
   }
   static Result<> add_field(TestNode& node, const std::string& name) {
     return node.database().update_config("docs", [&](engine::CollectionConfig& config) {
-      return engine::add_field(config, {name, FieldKind::kDense, 3, DType::kF32, Metric::kDot,
-                                        SparseModifier::kNone});
+      return engine::add_field(
+          config, {name, FieldKind::kDense, 3, DType::kF32, Metric::kDot, SparseModifier::kNone});
     });
   }
   static std::size_t n_fields(TestNode& node) {
@@ -274,8 +274,8 @@ TEST_F(NodeFaultsTest, AnEmptyNodeDoesNotCountUntilItHasAll) {
   node->start();
   const auto counts = [&] {
     const auto view = node->node().view();
-    return std::ranges::any_of(
-        view.members, [&](const auto& m) { return m.id == view.self && m.is_active; });
+    return std::ranges::any_of(view.members,
+                               [&](const auto& m) { return m.id == view.self && m.is_active; });
   };
   std::this_thread::sleep_for(milliseconds(2000));
   EXPECT_FALSE(counts());

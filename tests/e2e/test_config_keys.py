@@ -12,6 +12,7 @@ import os
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 import tomllib
@@ -581,6 +582,26 @@ def check_log_format(servers):
     assert not any(is_json(line) for line in log_of_stop(servers, {"log.format": "text"}).splitlines())
 
 
+def check_log_requests(servers):
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "requests.jsonl"
+        server = servers.new({"log.requests": str(file)})
+        server.get("/collections")
+        server.stop()
+        assert any(json.loads(line)["endpoint"] == "/collections" for line in file.read_text().splitlines())
+
+
+def check_log_slow(servers):
+    def log_of(slow_ms):
+        server = servers.new({"log.slow_ms": slow_ms})
+        server.get("/collections")
+        server.stop()
+        return server.log.read_text()
+
+    assert "slow request: GET /collections" in log_of("0.00001")
+    assert "slow request" not in log_of("60000")
+
+
 def check_identity(servers):
     assert servers["changed"].get("/").json["title"].startswith("qdrant ")
     assert servers["usual"].get("/").json["title"].startswith("quiver ")
@@ -706,6 +727,8 @@ CHECKS = {
     "gpu.min_mb": check_gpu,
     "log.level": check_log_level,
     "log.format": check_log_format,
+    "log.requests": check_log_requests,
+    "log.slow_ms": check_log_slow,
     "console.enabled": check_console,
     "compat.identity": check_identity,
     "cluster.peers": check_cluster,

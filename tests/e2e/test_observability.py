@@ -38,7 +38,8 @@ def names_in(expression):
     for group in re.findall(r"\bby \(([^)]*)\)", plain):
         labels |= {name.strip() for name in group.split(",")}
     labels |= set(re.findall(r"label_values\(\w+, (\w+)\)", plain))
-    plain = re.sub(r"\{[^}]*\}|\[[^\]]*\]|\bby \([^)]*\)|(?<=\w), \w+\)", " ", plain)
+    plain = re.sub(r"label_values\((\w+), \w+\)", r"\1", plain)
+    plain = re.sub(r"\{[^}]*\}|\[[^\]]*\]|\bby \([^)]*\)", " ", plain)
     return set(re.findall(r"\b[a-z]\w*\b", plain)) - LANGUAGE, labels
 
 

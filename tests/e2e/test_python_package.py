@@ -158,7 +158,10 @@ def test_recall_of_the_bench():
     from quiver._bench import recalls
     truth = np.array([[9, 8, 7], [9, 8, np.nan], [np.nan] * 3, [1, 2, 3]], np.float32)
     found = np.array([[9, 7, 6], [9, 8, np.nan], [np.nan] * 3, [1, 3, 4]], np.float32)
-    np.testing.assert_allclose(recalls(found, truth), [2 / 3, 1, 1, 2 / 3])
+    np.testing.assert_allclose(recalls(found[:3], truth[:3], False), [2 / 3, 1, 1])
+    np.testing.assert_allclose(recalls(found[3:], truth[3:], True), [2 / 3])
+    far, near = np.array([[2]], np.float32), np.array([[1]], np.float32)
+    assert recalls(far, near, True) == 0 and recalls(far, near, False) == 1
 
 
 # The server over the same files
@@ -350,6 +353,23 @@ def test_other_threads_run_during_a_search(database):
     assert len(answers) == 3 and all((answer == alone).all() for answer in answers)
 
 
+def test_threads_meet_the_first_uuid_together(database):
+    collection = database.create_collection("c", dim=DIM, distance="Dot")
+    collection.upsert([uuid.UUID(int=9)], rows(1))
+    found, start = [], threading.Barrier(8)
+
+    def search():
+        start.wait()
+        found.append(collection.search(rows(1)[0], 1).ids[0])
+
+    threads = [threading.Thread(target=search) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [uuid.UUID(int=9)] * 8
+
+
 def test_one_query_at_a_time_from_many_threads(database):
     collection = database.create_collection("c", dim=DIM, distance="Dot")
     vectors = rows(200)
@@ -387,6 +407,7 @@ def test_closing_while_threads_search(tmp_path):
     for thread in threads:
         thread.start()
     time.sleep(0.1)
+    assert len(database.collection("c")) == 2000  # does not wait for the searches to end
     database.close()
     for thread in threads:
         thread.join()

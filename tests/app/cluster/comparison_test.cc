@@ -13,8 +13,7 @@ TEST(ClusterComparison, FindsPointsThatAreNotAlike) {
   EXPECT_EQ(one.size(), 3U);
   EXPECT_TRUE(differing_ids({one, one, one}).empty());
   EXPECT_TRUE(differing_ids({}).empty());
-  EXPECT_EQ(differing_ids({one, one, other}),
-            (std::vector<std::string>{"\"u\"", "1", "3"}));
+  EXPECT_EQ(differing_ids({one, one, other}), (std::vector<std::string>{"\"u\"", "1", "3"}));
 }
 
 }  // namespace
