@@ -27,7 +27,8 @@ step() {
 
 ctest_of() {
   local preset="$1"
-  ctest --test-dir "build/$preset" --output-on-failure --parallel "$(nproc)" \
+  # Many tests wait, so one more than there are cores.
+  ctest --test-dir "build/$preset" --output-on-failure --parallel "$(($(nproc) + 1))" \
     --output-junit "$PWD/$results/ctest-$preset.xml"
 }
 
