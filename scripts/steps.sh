@@ -27,8 +27,7 @@ step() {
 
 ctest_of() {
   local preset="$1"
-  # Many tests wait, so one more than there are cores.
-  ctest --test-dir "build/$preset" --output-on-failure --parallel "$(($(nproc) + 1))" \
+  ctest --test-dir "build/$preset" --output-on-failure --parallel "$(nproc)" \
     --output-junit "$PWD/$results/ctest-$preset.xml"
 }
 
