@@ -17,8 +17,12 @@ constexpr std::chrono::milliseconds kLookAgain{1};
 
 /// The range is linearizable, so its tails include every entry that was acknowledged before.
 Result<> NodeImpl::wait_until_fresh(std::string_view collection, Clock::time_point deadline) {
-  QV_TRY(const auto answer, ledger_.range({keys_.state(), prefix_end(keys_.state())}));
-  QV_TRY(const auto state, parse_state(keys_, answer));
+  const auto answer = ledger_.range({keys_.state(), prefix_end(keys_.state())});
+  if (!answer) {
+    return fail(Code::kUnavailable,
+                fmt::format("the cluster's ledger does not answer: {}", answer.error().message()));
+  }
+  QV_TRY(const auto state, parse_state(keys_, *answer));
   QV_TRY(check_cluster(state));
   if (adopted_catalog_ < state.catalog_revision()) QV_TRY(refresh());
   if (adopted_catalog_ < state.catalog_revision()) {
