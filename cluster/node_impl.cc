@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <future>
 #include <utility>
 
 #include "base/observe/failure.h"
@@ -173,13 +172,7 @@ Result<bool> NodeImpl::is_written(const Transaction& transaction) {
   return !now->items.empty() && now->items[0].value == *first.value;
 }
 
-Result<> NodeImpl::confirm_leads_now() {
-  std::promise<Result<>> outcome;
-  auto known = outcome.get_future();
-  committer_.confirm_leads(
-      [&outcome](Result<> confirmed) { outcome.set_value(std::move(confirmed)); });
-  return known.get();
-}
+Result<> NodeImpl::confirm_leads_now() { return engine::wait_for_confirmed_lead(*this); }
 
 /// The others look at the ledger anew; those that cannot be reached do it later.
 void NodeImpl::tell_nodes() {
@@ -284,21 +277,24 @@ void NodeImpl::renew_lease() {
 }
 
 Result<> NodeImpl::take_lease() {
-  const std::string key = keys_.alive(self_);
-  const std::string address = encode_address(options_.address);
-  QV_TRY(const auto before, ledger_.range({key}));
-  if (!before.items.empty() && before.items[0].value != address) {
+  QV_TRY(const auto before, ledger_.range({keys_.alive(self_)}));
+  if (!before.items.empty() && before.items[0].value != encode_address(options_.address)) {
     return fail(Code::kFailedPrecondition,
                 fmt::format("another process is node {}, too, at {}: one of the two data "
                             "directories is a copy and must be emptied",
                             self_, before.items[0].value));
   }
   QV_TRY(const LeaseId lease, ledger_.grant_lease(options_.lease));
-  Transaction alive;
-  alive.writes = {{key, address, {}, lease}};
-  QV_TRY(ledger_.transact(alive));
+  QV_TRY(put_alive(lease));
   lease_ = lease;
   if (const auto status = ledger_.status()) ledger_term_ = status->raft_term;
+  return {};
+}
+
+Result<> NodeImpl::put_alive(LeaseId lease) {
+  Transaction alive;
+  alive.writes = {{keys_.alive(self_), encode_address(options_.address), {}, lease}};
+  QV_TRY(ledger_.transact(alive));
   return {};
 }
 

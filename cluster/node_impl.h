@@ -71,6 +71,7 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   void renew_lease();
   /// Registers this node under a new lease.
   [[nodiscard]] Result<> take_lease();
+  [[nodiscard]] Result<> put_alive(LeaseId lease);
 
   // The thread that looks at the ledger.
   void look_until_stopped();
@@ -78,12 +79,14 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   /// Reads the state and publishes it.
   [[nodiscard]] Result<std::shared_ptr<const ClusterState>> read_state();
   /// kFailedPrecondition if the ledger is not that of this node's cluster, or has lost what this
-  /// node knows: then it must change nothing here. Otherwise the node belongs to the cluster.
-  [[nodiscard]] Result<> check_cluster(const ClusterState& state);
+  /// node knows: then it must change nothing here.
+  [[nodiscard]] Result<> check_cluster(const ClusterState& state) const;
   [[nodiscard]] Result<> check_tails(
       const ClusterState& state,
       const std::map<engine::ShardName, engine::EntryNumber>& applied) const;
   [[nodiscard]] std::map<engine::ShardName, engine::EntryNumber> applied_here() const;
+  /// From now on the data directory is of this cluster.
+  [[nodiscard]] Result<> belong_to(const std::string& cluster);
   [[nodiscard]] Result<> found();
   [[nodiscard]] Result<> campaign(const ClusterState& state);
   [[nodiscard]] Result<> take_over(const ClusterState& state);

@@ -104,6 +104,7 @@ Result<std::shared_ptr<const ClusterState>> NodeImpl::read_state() {
   QV_TRY(auto state, parse_state(keys_, answer));
   auto fine = check_cluster(state);
   if (fine) fine = check_tails(state, applied);
+  if (fine && state.set && cluster_id().empty()) fine = belong_to(state.set->cluster);
   {
     MutexLock lock(mutex_);
     refusal_ = fine ? "" : fine.error().message();
@@ -115,7 +116,7 @@ Result<std::shared_ptr<const ClusterState>> NodeImpl::read_state() {
   return std::shared_ptr<const ClusterState>(std::move(shared));
 }
 
-Result<> NodeImpl::check_cluster(const ClusterState& state) {
+Result<> NodeImpl::check_cluster(const ClusterState& state) const {
   const std::string ours = cluster_id();
   const std::string theirs = state.set ? state.set->cluster : "";
   if (!ours.empty() && ours == theirs) return {};
@@ -138,10 +139,13 @@ Result<> NodeImpl::check_cluster(const ClusterState& state) {
                               name));
     }
   }
-  if (theirs.empty()) return {};
-  QV_TRY(keep_cluster_id(options_.data_dir, theirs));
+  return {};
+}
+
+Result<> NodeImpl::belong_to(const std::string& cluster) {
+  QV_TRY(keep_cluster_id(options_.data_dir, cluster));
   MutexLock lock(mutex_);
-  cluster_id_ = theirs;
+  cluster_id_ = cluster;
   return {};
 }
 
@@ -192,10 +196,7 @@ Result<> NodeImpl::repeat_alive(const ClusterState& state) {
   const LeaseId lease = lease_;
   const auto bound_to = state.alive_leases.find(self_);
   if (lease == 0 || (bound_to != state.alive_leases.end() && bound_to->second == lease)) return {};
-  Transaction alive;
-  alive.writes = {{keys_.alive(self_), encode_address(options_.address), {}, lease}};
-  QV_TRY(ledger_.transact(alive));
-  return {};
+  return put_alive(lease);
 }
 
 Result<> NodeImpl::campaign(const ClusterState& state) {

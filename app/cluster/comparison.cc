@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "app/cluster/answer.h"
 #include "service/client/server_connection.h"
 
 namespace quiver::app {
@@ -52,12 +53,6 @@ const payload::Array& array_of(const Value& object, std::string_view key) {
   static const payload::Array kNone;
   const Value* found = object.find(key);
   return found == nullptr || found->as_array() == nullptr ? kNone : *found->as_array();
-}
-
-std::string text_member(const Value& object, std::string_view key) {
-  const Value* found = object.find(key);
-  const std::string* text = found == nullptr ? nullptr : found->as_string();
-  return text == nullptr ? std::string() : *text;
 }
 
 Result<std::vector<ComparedNode>> nodes_of(const ClusterStatusOptions& options) {

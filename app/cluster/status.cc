@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "app/cluster/answer.h"
 #include "payload/json/document.h"
 #include "service/client/server_connection.h"
 
@@ -19,16 +20,10 @@ bool is_true(const Value& object, std::string_view key) {
   return value != nullptr && value->as_bool() != nullptr && *value->as_bool();
 }
 
-std::string text_of(const Value& object, std::string_view key) {
-  const Value* value = object.find(key);
-  const std::string* text = value == nullptr ? nullptr : value->as_string();
-  return text == nullptr ? "" : *text;
-}
-
 std::string_view yes_or_no(bool value) { return value ? "yes" : "no"; }
 
 std::string row_of(const Value& node) {
-  return fmt::format(kRow, node.find_unsigned("peer_id").value_or(0), text_of(node, "peer"),
+  return fmt::format(kRow, node.find_unsigned("peer_id").value_or(0), text_member(node, "peer"),
                      yes_or_no(is_true(node, "alive")), yes_or_no(is_true(node, "leads")),
                      yes_or_no(is_true(node, "active")),
                      node.find_unsigned("lag_entries").value_or(0));
@@ -39,7 +34,7 @@ std::string row_of(const Value& node) {
 Result<std::string> cluster_table(std::string_view body) {
   QV_TRY(const Value answer, payload::parse_json(body));
   const Value* result = answer.find("result");
-  if (result != nullptr && text_of(*result, "status") == "disabled") {
+  if (result != nullptr && text_member(*result, "status") == "disabled") {
     return fail(Code::kFailedPrecondition, "the server belongs to no cluster");
   }
   const Value* nodes = result == nullptr ? nullptr : result->find("nodes");

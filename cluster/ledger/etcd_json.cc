@@ -178,6 +178,16 @@ std::string write_number(std::string_view name, std::int64_t number) {
   return payload::to_json(Value(Object{{std::string(name), Value(number)}}));
 }
 
+std::uint64_t read_id(const Value& value, std::string_view name) {
+  return parse_number<std::uint64_t>(value, name);
+}
+
+std::string read_text(const Value& value, std::string_view name) {
+  const Value* member = value.find(name);
+  const std::string* text = member == nullptr ? nullptr : member->as_string();
+  return text == nullptr ? std::string() : *text;
+}
+
 std::int64_t read_number(const Value& value, std::string_view name) {
   return parse_number<std::int64_t>(value, name);
 }
@@ -205,8 +215,8 @@ Result<LedgerStatus> read_status(const Value& answer) {
   QV_TRY(const Value* header, read_header(answer));
   return LedgerStatus{.version = std::string(text_of(answer, "version")),
                       .db_bytes = parse_number<std::uint64_t>(answer, "dbSize"),
-                      .leader = parse_number<std::uint64_t>(answer, "leader"),
-                      .member = parse_number<std::uint64_t>(*header, "member_id"),
+                      .leader = read_id(answer, "leader"),
+                      .member = read_id(*header, "member_id"),
                       .raft_term = parse_number<std::uint64_t>(answer, "raftTerm"),
                       .revision = read_number(*header, "revision")};
 }

@@ -18,6 +18,10 @@ namespace quiver::cluster::etcd {
 
 /// The number of a member, 0 if it is left out.
 [[nodiscard]] std::int64_t read_number(const payload::Value& value, std::string_view name);
+/// As `read_number`, for ids, which use all 64 bits.
+[[nodiscard]] std::uint64_t read_id(const payload::Value& value, std::string_view name);
+/// The text of a member, empty if it is left out.
+[[nodiscard]] std::string read_text(const payload::Value& value, std::string_view name);
 [[nodiscard]] Result<Outcome> read_outcome(const payload::Value& answer);
 [[nodiscard]] Result<RangeAnswer> read_range(const payload::Value& answer);
 [[nodiscard]] Result<LedgerStatus> read_status(const payload::Value& answer);

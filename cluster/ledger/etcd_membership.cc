@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <system_error>
 #include <utility>
 
 #include "base/observe/log.h"
+#include "cluster/ledger/etcd_json.h"
 
 namespace quiver::cluster::etcd {
 namespace {
@@ -15,16 +15,6 @@ namespace {
 using payload::Array;
 using payload::Object;
 using payload::Value;
-
-const std::string* find_text(const Value& value, std::string_view name) {
-  const Value* member = value.find(name);
-  return member == nullptr ? nullptr : member->as_string();
-}
-
-std::string string_of(const Value& value, std::string_view name) {
-  const std::string* text = find_text(value, name);
-  return text == nullptr ? std::string() : *text;
-}
 
 std::vector<std::string> strings_of(const Value& value, std::string_view name) {
   const Value* member = value.find(name);
@@ -35,14 +25,6 @@ std::vector<std::string> strings_of(const Value& value, std::string_view name) {
     if (item.as_string() != nullptr) texts.push_back(*item.as_string());
   }
   return texts;
-}
-
-/// Ids use all 64 bits, so they come as text.
-std::uint64_t id_of(const Value& value) {
-  const std::string text = string_of(value, "ID");
-  std::uint64_t id = 0;
-  std::from_chars(text.data(), text.data() + text.size(), id);
-  return id;
 }
 
 const ListedMember* find_member(const std::vector<ListedMember>& members,
@@ -75,8 +57,8 @@ Result<std::vector<ListedMember>> read_members(const Value& answer) {
   }
   std::vector<ListedMember> members;
   for (const Value& item : *items) {
-    members.push_back({.id = id_of(item),
-                       .name = string_of(item, "name"),
+    members.push_back({.id = read_id(item, "ID"),
+                       .name = read_text(item, "name"),
                        .peer_urls = strings_of(item, "peerURLs"),
                        .client_urls = strings_of(item, "clientURLs")});
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <future>
 #include <thread>
 #include <utility>
 
@@ -565,12 +564,7 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
 }
 
 Result<> CollectionImpl::confirm_leads() const {
-  if (!is_replicated()) return {};
-  std::promise<Result<>> outcome;
-  auto known = outcome.get_future();
-  context_.replication->confirm_leads(
-      [&outcome](Result<> confirmed) { outcome.set_value(std::move(confirmed)); });
-  return known.get();
+  return is_replicated() ? wait_for_confirmed_lead(*context_.replication) : Result<>();
 }
 
 Result<> CollectionImpl::check_place() {

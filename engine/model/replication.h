@@ -67,6 +67,9 @@ class Replication {
                                      std::function<void()> then) noexcept = 0;
 };
 
+/// `Replication::confirm_leads`, and waits for its outcome.
+[[nodiscard]] Result<> wait_for_confirmed_lead(Replication& replication);
+
 /// What the cluster asks of a shard on this node. Thread-safe.
 class Replica {
  public:
