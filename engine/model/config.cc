@@ -22,7 +22,9 @@ constexpr std::uint64_t kVersion = 1;
 /// With dropped fields or points that expire, which older servers would not heed.
 constexpr std::uint64_t kNewVersion = 2;
 /// With custom sharding, or limits of tenants: servers of version 2 would not heed them.
-constexpr std::uint64_t kNewestVersion = 3;
+constexpr std::uint64_t kShardingVersion = 3;
+/// With vectors that are made of payloads: servers of version 3 would not make them.
+constexpr std::uint64_t kNewestVersion = 4;
 /// The name of a dropped field begins with it. Clients cannot use it in a name.
 constexpr char kDroppedMark = '\x01';
 constexpr std::array<std::string_view, 3> kKinds = {"dense", "sparse", "multi"};
@@ -440,6 +442,7 @@ void drop_field(CollectionConfig& config, std::string_view name) {
   for (std::size_t i = 0; i < config.fields.size(); ++i) {
     if (config.fields[i].name != name || is_dropped(config.fields[i])) continue;
     config.vector_indexes.erase(config.fields[i].name);
+    config.text_vectors.erase(config.fields[i].name);
     config.fields[i].name = fmt::format("{}{}", kDroppedMark, i);
     return;
   }
@@ -499,13 +502,21 @@ Result<> check_tenant_quota(const CollectionConfig& config) {
                           config.tenant_quota->key));
 }
 
-std::string to_json(const CollectionConfig& config) {
+namespace {
+
+/// The oldest version that has all that the configuration needs.
+std::uint64_t version_of(const CollectionConfig& config) {
+  if (!config.text_vectors.empty()) return kNewestVersion;
+  if (config.sharding == ShardingMethod::kCustom || config.tenant_quota) return kShardingVersion;
   const bool is_new = config.ttl || std::ranges::any_of(config.fields, is_dropped);
-  const bool is_custom = config.sharding == ShardingMethod::kCustom;
+  return is_new ? kNewVersion : kVersion;
+}
+
+}  // namespace
+
+std::string to_json(const CollectionConfig& config) {
   Object object{
-      {"version", number(is_custom || config.tenant_quota ? kNewestVersion
-                         : is_new                         ? kNewVersion
-                                                          : kVersion)},
+      {"version", number(version_of(config))},
       {"fields", list_of(config.fields)},
       {"shard_number", number(config.shard_number)},
       {"optimizer", to_value(config.optimizer)},
@@ -519,7 +530,7 @@ std::string to_json(const CollectionConfig& config) {
     object.push_back({"ttl", Value(Object{{"key", Value(config.ttl->key)},
                                           {"seconds", number(config.ttl->seconds)}})});
   }
-  if (is_custom) {
+  if (config.sharding == ShardingMethod::kCustom) {
     object.push_back({"shard_keys", list_of(config.shard_keys)});
     object.push_back({"next_shard", number(config.next_shard)});
   }
@@ -527,6 +538,9 @@ std::string to_json(const CollectionConfig& config) {
     object.push_back(
         {"tenant_quota", Value(Object{{"key", Value(config.tenant_quota->key)},
                                       {"max_points", number(config.tenant_quota->max_points)}})});
+  }
+  if (!config.text_vectors.empty()) {
+    object.push_back({"text_vectors", to_value(config.text_vectors)});
   }
   return payload::to_json(Value(std::move(object)));
 }
@@ -567,6 +581,9 @@ Result<CollectionConfig> parse_config(std::string_view json) {
     member.read("key", config.tenant_quota->key);
     member.read("max_points", config.tenant_quota->max_points);
     QV_TRY(member.status());
+  }
+  if (const auto* text_vectors = reader.find("text_vectors")) {
+    QV_TRY(config.text_vectors, read_text_vectors(*text_vectors));
   }
   config.strict_mode = strict_mode_of(config.client_settings, config.fields);
   config.memory = memory_plan_of(config.client_settings, config.fields, config.indexes);

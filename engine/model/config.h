@@ -15,6 +15,7 @@
 #include "engine/model/memory_plan.h"
 #include "engine/model/shard_key.h"
 #include "engine/model/strict_mode.h"
+#include "engine/model/text_vectors.h"
 #include "payload/schema.h"
 
 namespace quiver::engine {
@@ -103,6 +104,7 @@ struct CollectionConfig {
   OptimizerConfig optimizer;
   std::vector<payload::FieldIndex> indexes;  ///< payload indexes, by key
   VectorIndexConfigs vector_indexes;         ///< fields that are not named are indexed as usual
+  TextVectorFields text_vectors;             ///< sparse fields whose vectors are made of payloads
   /// Milliseconds since 1970, before the year 10000. nullopt: by a server that did not note it.
   std::optional<std::uint64_t> created_at_ms;
   /// Names the collection for good in a cluster; "": it is on this node only.

@@ -127,6 +127,13 @@ Result<BulkRows> make_bulk_rows(const BulkChunk& chunk, const CollectionConfig& 
                 fmt::format("bulk chunk: {} points, at most {} fit a segment", chunk.ids.size(),
                             config.optimizer.max_segment_rows));
   }
+  if (!config.text_vectors.empty()) {
+    return fail(
+        Code::kUnimplemented,
+        fmt::format("bulk chunk: the collection makes the vectors `{}` of payloads, which a "
+                    "bulk load does not; upsert the points",
+                    config.text_vectors.begin()->first));
+  }
   BulkRows rows;
   rows.data.n_rows = static_cast<std::uint32_t>(chunk.ids.size());
   rows.data.ids = borrow(chunk.ids);

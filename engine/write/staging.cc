@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/segment/segment_rows.h"
+#include "engine/write/text_vector_rows.h"
 #include "payload/json/document.h"
 #include "payload/json/edit.h"
 
@@ -49,11 +50,14 @@ Result<std::string> changed_payload(const PreparedChange& change, const std::str
   return payload;
 }
 
-Result<Staging::RowPtr> changed_row(const PreparedChange& change, const Row& old, Seq seq) {
+Result<Staging::RowPtr> changed_row(const PreparedChange& change, const CollectionConfig& config,
+                                    const Row& old, Seq seq) {
   auto row = std::make_shared<Row>(old);
   row->seq = seq;
   QV_TRY(row->payload, changed_payload(change, old.payload));
   for (const std::size_t field : change.fields) row->vectors[field] = {};
+  row->vectors.resize(std::max(row->vectors.size(), config.fields.size()));
+  QV_TRY(make_text_vectors(config, *row));
   return Staging::RowPtr(std::move(row));
 }
 
@@ -91,6 +95,7 @@ Result<> Staging::put_points(const PreparedPoints& points, Seq& next) {
     }
     auto numbered = std::make_shared<Row>(row);
     follow_fields(*numbered, config_);
+    QV_TRY(make_text_vectors(config_, *numbered));
     numbered->seq = take(next);
     const Seq seq = numbered->seq;
     put(row.id, std::move(numbered), seq);
@@ -111,6 +116,7 @@ Result<> Staging::put_vectors(const PreparedPoints& points, Seq& next) {
       if (is_present(update.vectors[i])) row->vectors[i] = update.vectors[i];
     }
     follow_fields(*row, config_);
+    QV_TRY(make_text_vectors(config_, *row));
     const Seq seq = row->seq;
     put(update.id, std::move(row), seq);
   }
@@ -130,7 +136,7 @@ Result<> Staging::change_points(const PreparedChange& change, Seq& next) {
       continue;
     }
     const Seq seq = take(next);
-    QV_TRY(auto row, changed_row(change, *old, seq));
+    QV_TRY(auto row, changed_row(change, config_, *old, seq));
     put(id, std::move(row), seq);
   }
   return {};

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kernels/levels.h"
 
 namespace quiver::generic {
@@ -10,13 +12,23 @@ std::size_t add_gains(const std::uint32_t* rows, const std::uint8_t* counts, std
                       const TokenGain& gain, float* sums) {
   std::size_t i = 0;
   for (; i < n && rows[i] < end_row; ++i) {
-    add_gain(rows[i], counts[i], first_row, lengths, gain, sums);
+    sums[(rows[i] - first_row) % TextKernels::kWindow] +=
+        gain_of(counts[i], lengths[rows[i]], gain);
   }
   return i;
 }
 
+float largest_gain(const std::uint8_t* counts, const std::uint32_t* lengths, std::size_t n,
+                   const TokenGain& gain) {
+  float largest = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    largest = std::max(largest, gain_of(counts[i], lengths[i], gain));
+  }
+  return largest;
+}
+
 }  // namespace
 
-constinit const TextKernels kTextKernels = {add_gains};
+constinit const TextKernels kTextKernels = {add_gains, largest_gain};
 
 }  // namespace quiver::generic

@@ -25,6 +25,9 @@ struct TextKernels {
   std::size_t (*add_gains)(const std::uint32_t* rows, const std::uint8_t* counts, std::size_t n,
                            std::uint32_t first_row, std::uint32_t end_row,
                            const std::uint32_t* lengths, const TokenGain& gain, float* sums);
+  /// The largest gain among `n` pairs of a count and a length; 0 if there are none.
+  float (*largest_gain)(const std::uint8_t* counts, const std::uint32_t* lengths, std::size_t n,
+                        const TokenGain& gain);
 };
 
 }  // namespace quiver

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "kernels/kernels.h"
 #include "payload/bm25/bm25.h"
 
@@ -17,11 +18,14 @@ namespace {
 
 constexpr std::uint32_t kWindow = TextKernels::kWindow;  ///< rows; their sums stay in the L1 cache
 static_assert(TextKernels::kManyTimes == ColumnView::kManyTimes);
+constexpr std::uint32_t kFirstWindow = 256;  ///< rows; kWindow is a multiple
 /// Sums of n floats may be less than the score by this share, plus one rounding for each.
 constexpr float kSlack = 1e-5F;
 constexpr float kRounding = std::numeric_limits<float>::epsilon();
 /// A window is sparse if postings were added to fewer rows than one in so many.
-constexpr std::uint32_t kSparseWindow = 2;
+constexpr std::uint32_t kSparseWindow = 16;
+/// Windows after which one more token is looked up, to see whether that is faster.
+constexpr std::size_t kWindowsBetweenTries = 4;
 /// Cost of looking up a row in the postings of a token, in postings that are added.
 constexpr std::size_t kPostingsPerSeek = 16;
 /// Cost of scoring a row by itself, likewise.
@@ -38,21 +42,52 @@ struct Cursor {
   TokenGain gain{};
   float bound = 0;  ///< no row gains more from the token
 
-  /// Moves to the first posting at or after `row`. Returns true if it is of that row.
+  float postings_per_row = 0;
+
+  /// Moves to the first posting at or after `row`. Returns true if it is of that row. Begins where
+  /// the posting is if rows are evenly spread, and doubles its steps from there.
   bool seek(std::uint32_t row) {
-    std::size_t step = 1;
-    while (at + step < end && rows[at + step] < row) {
-      at += step;
-      step *= 2;
-    }
-    at = first_from(row, at, std::min(end, at + step));
+    if (at < end && rows[at] < row) at = first_after(row);
     return at != end && rows[at] == row;
   }
 
  private:
-  [[nodiscard]] std::size_t first_from(std::uint32_t row, std::size_t first,
-                                       std::size_t last) const {
-    return static_cast<std::size_t>(std::lower_bound(rows + first, rows + last, row) - rows);
+  static constexpr std::size_t kFirstStep = 8;
+
+  /// `rows[at] < row`.
+  [[nodiscard]] std::size_t first_after(std::uint32_t row) const {
+    const auto expected =
+        static_cast<std::size_t>(static_cast<float>(row - rows[at]) * postings_per_row);
+    std::size_t low = at;  // rows[low] < row
+    std::size_t high = std::min(at + expected, end - 1);
+    std::size_t step = kFirstStep;
+    if (rows[high] < row) {
+      low = high;
+      high = std::min(low + step, end);
+      while (high < end && rows[high] < row) {
+        low = high;
+        step *= 2;
+        high = std::min(low + step, end);
+      }
+    } else {
+      while (high - low > step && rows[high - step] >= row) {
+        high -= step;
+        step *= 2;
+      }
+      low = std::max(low, high - std::min(high, step));
+    }
+    return first_between(row, low + 1, high);
+  }
+  /// The first place in [first, last) with a row at or after `row`; `last` if there is none.
+  [[nodiscard]] std::size_t first_between(std::uint32_t row, std::size_t first,
+                                          std::size_t last) const {
+    std::size_t n = last - first;
+    while (n > 0) {
+      const std::size_t half = (n + 1) / 2;
+      first += rows[first + half - 1] < row ? half : 0;
+      n -= half;
+    }
+    return first;
   }
 };
 
@@ -62,28 +97,41 @@ float gain_of(const TokenGain& gain, std::uint8_t count, std::uint32_t length) {
   return gain.weight * tf / (tf + gain.at_length_0 + gain.per_token * static_cast<float>(length));
 }
 
-/// The most that a row can gain from the token: the most of each whole block of postings, and of
-/// each posting in blocks that the term shares with its neighbours.
+/// The most that some posting of [from, to) gains; numbers of the token's own postings.
+float largest_gain(const ColumnView& column, const TokenRows& token, const TokenGain& gain,
+                   std::uint64_t from, std::uint64_t to) {
+  std::array<std::uint32_t, ColumnView::kPostingsPerBlock> lengths{};
+  float largest = 0;
+  while (from < to) {
+    const std::size_t n = std::min<std::uint64_t>(to - from, lengths.size());
+    for (std::size_t i = 0; i < n; ++i) lengths[i] = column.text_lengths[token.rows[from + i]];
+    largest = std::max(
+        largest, kernels().texts.largest_gain(token.counts.data() + from, lengths.data(), n, gain));
+    from += n;
+  }
+  return largest;
+}
+
+/// The most that a row can gain from the token: the most of each block of postings. Blocks that the
+/// term shares with its neighbours count if they are few of many; else its own postings there do.
 float bound_of(const ColumnView& column, const TokenRows& token, const TokenGain& gain) {
   constexpr std::uint64_t kBlock = ColumnView::kPostingsPerBlock;
+  constexpr std::uint64_t kManyBlocks = 4;
+  if (!column.sealed) return largest_gain(column, token, gain, 0, token.size()) * (1 + kSlack);
   const std::uint64_t first = token.first_posting;
   const std::uint64_t end = first + token.size();
-  const std::uint64_t first_block = column.sealed ? (first + kBlock - 1) / kBlock : end;
-  const std::uint64_t end_block = std::max(first_block, column.sealed ? end / kBlock : end);
-  float bound = 0;
-  const auto add = [&](std::uint8_t count, std::uint32_t length) {
-    bound = std::max(bound, gain_of(gain, count, length));
-  };
-  const std::uint64_t head = std::min(end, first_block * kBlock);
-  const std::uint64_t tail = std::max(head, end_block * kBlock);
-  for (std::uint64_t at = first; at < head; ++at) {
-    add(token.counts[at - first], column.text_lengths[token.rows[at - first]]);
+  const bool has_many = token.size() >= kManyBlocks * kBlock;
+  const std::uint64_t first_block = has_many ? first / kBlock : (first + kBlock - 1) / kBlock;
+  const std::uint64_t end_block = has_many ? (end + kBlock - 1) / kBlock : end / kBlock;
+  if (first_block >= end_block) {
+    return largest_gain(column, token, gain, 0, token.size()) * (1 + kSlack);
   }
-  for (std::uint64_t block = first_block; block < end_block; ++block) {
-    add(column.block_counts[block], column.block_lengths[block]);
-  }
-  for (std::uint64_t at = tail; at < end; ++at) {
-    add(token.counts[at - first], column.text_lengths[token.rows[at - first]]);
+  float bound = kernels().texts.largest_gain(column.block_counts.data() + first_block,
+                                             column.block_lengths.data() + first_block,
+                                             end_block - first_block, gain);
+  if (!has_many) {
+    bound = std::max({bound, largest_gain(column, token, gain, 0, first_block * kBlock - first),
+                      largest_gain(column, token, gain, end_block * kBlock - first, token.size())});
   }
   return bound * (1 + kSlack);
 }
@@ -107,11 +155,13 @@ class WindowSearch {
   }
 
   Result<> run(const Cancel& cancel) {
-    for (std::uint32_t first = 0; first < n_rows_; first += kWindow) {
+    // The first windows are small: until there is a threshold, every row is a candidate.
+    std::uint32_t n = kFirstWindow;
+    for (std::uint32_t first = 0; first < n_rows_; first += n, n = std::min(kWindow, first)) {
       QV_TRY(cancel.check());
       while (n_optional_ < cursors_.size() && bounds_[n_optional_ + 1] < wanted_) ++n_optional_;
       if (n_optional_ == cursors_.size()) break;
-      search_window(first, std::min(kWindow, n_rows_ - first));
+      search_window(first, std::min(n, n_rows_ - first));
     }
     offer_kept();
     return {};
@@ -131,17 +181,21 @@ class WindowSearch {
                           .lengths = column.text_lengths.data(),
                           .end = token.size(),
                           .gain = gain,
-                          .bound = bound_of(column, token, gain)});
+                          .bound = bound_of(column, token, gain),
+                          .postings_per_row = static_cast<float>(token.size()) /
+                                              static_cast<float>(std::max(1U, n_rows_))});
     }
   }
 
   void search_window(std::uint32_t first, std::uint32_t n) {
+    n_sought_ = n_sought_first(n);
     std::size_t n_added = 0;
-    for (std::size_t i = n_optional_; i < cursors_.size(); ++i) {
+    for (std::size_t i = n_sought_; i < cursors_.size(); ++i) {
+      if (i < n_optional_) cursors_[i].seek(first);
       n_added += add_window(cursors_[i], first, n);
     }
+    n_added_first_ = n_sought_;
     if (n_added == 0) return;
-    n_sought_ = n_optional_;
     const bool is_sparse = n_added < n / kSparseWindow;
     std::size_t n_found = is_sparse ? find_among_postings(first) : find_among_all(n);
     // Where many rows may reach the threshold, all postings of a token are added faster than those
@@ -153,8 +207,15 @@ class WindowSearch {
       n_found = keep_found(n_found);
     }
     for (std::size_t i = 0; i < n_found; ++i) check_row(first + found_[i], sums_[found_[i]]);
-    if (is_sparse && n_sought_ == n_optional_) return clear_added(first);
+    if (is_sparse && n_sought_ == n_added_first_) return clear_added(first);
     std::fill_n(sums_.begin(), n, 0.0F);
+  }
+
+  /// The number of tokens that are looked up in the window, unless too many rows are found: as many
+  /// as in the last window. Every few windows one more, because the threshold rises.
+  std::size_t n_sought_first(std::uint32_t n) {
+    if (n < kWindow || n_windows_++ % kWindowsBetweenTries == 0) ++n_sought_;
+    return std::min(n_sought_, n_optional_);
   }
 
   // Both write the rows of the window that may reach the threshold to `found_`, ascending, and
@@ -193,7 +254,7 @@ class WindowSearch {
   /// Calls `visit` with the place in the window of each posting that was added.
   template <class Visit>
   void for_each_added(std::uint32_t first, Visit visit) const {
-    for (std::size_t i = n_optional_; i < cursors_.size(); ++i) {
+    for (std::size_t i = n_added_first_; i < cursors_.size(); ++i) {
       const Cursor& cursor = cursors_[i];
       for (std::size_t at = cursor.begin; at < cursor.at; ++at) {
         visit((cursor.rows[at] - first) % kWindow);
@@ -218,7 +279,16 @@ class WindowSearch {
     cursor.at += kernels().texts.add_gains(cursor.rows + cursor.at, cursor.counts + cursor.at,
                                            cursor.end - cursor.at, first, first + n, cursor.lengths,
                                            cursor.gain, sums_.data());
+    prefetch_next(cursor, n);
     return cursor.at - cursor.begin;
+  }
+
+  /// Prefetches what the next window reads of the token. A window reads too little of each token
+  /// for the processor to foresee it.
+  void prefetch_next(const Cursor& cursor, std::uint32_t n) const {
+    const std::size_t n_next = std::min(cursor.end - cursor.at, postings_in(cursor, n));
+    prefetch_bytes(cursor.rows + cursor.at, n_next * sizeof(*cursor.rows));
+    prefetch_bytes(cursor.counts + cursor.at, n_next * sizeof(*cursor.counts));
   }
 
   /// Looks up the optional tokens, those that gain most first, as long as the row may reach the
@@ -244,10 +314,24 @@ class WindowSearch {
   }
 
   void offer_kept() {
+    std::erase_if(kept_, [&](const Kept& kept) { return kept.sum < wanted_; });
+    prefetch_kept();
     for (const auto& [sum, row] : kept_) {
-      if (sum < wanted_) continue;
       const float score = score_row(keys_, row);
       if (score > 0 && score >= sink_.threshold()) sink_.offer(row, score);
+    }
+  }
+
+  /// Prefetches what exact scores read: where the tokens of the rows are, then the tokens.
+  void prefetch_kept() const {
+    constexpr std::size_t kMaxBytes = 1024;
+    for (const auto& key : keys_) {
+      const ColumnView& column = key.occurrences.column();
+      for (const auto& kept : kept_) prefetch_line(column.offsets.data() + kept.row);
+      for (const auto& kept : kept_) {
+        const auto terms = column.row_terms(kept.row);
+        prefetch_bytes(terms.data(), std::min(terms.size_bytes(), kMaxBytes));
+      }
     }
   }
 
@@ -262,6 +346,8 @@ class WindowSearch {
   std::vector<float> bounds_;         ///< `bounds_[i]`: sum of the bounds of the first `i` cursors
   std::size_t n_optional_ = 0;  ///< the first cursors, which cannot reach the threshold together
   std::size_t n_sought_ = 0;    ///< of these, the first ones, not added to the sums of the window
+  std::size_t n_added_first_ = 0;  ///< the first token whose postings were added at once
+  std::size_t n_windows_ = 0;
   struct Kept {
     float sum;
     std::uint32_t row;

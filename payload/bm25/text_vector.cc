@@ -39,12 +39,20 @@ std::uint32_t token_index(std::string_view token) {
 }
 
 TextVector text_vector(const TextVectorModel& model, std::string_view text, TokenUse use) {
+  return text_vector(model, {&text, 1}, use);
+}
+
+TextVector text_vector(const TextVectorModel& model, std::span<const std::string_view> texts,
+                       TokenUse use) {
   std::map<std::uint32_t, std::uint32_t> counts;
   std::size_t length = 0;
-  analyzer_of_thread(model.analysis).for_each_token(text, use, [&](std::string_view token) {
-    ++counts[token_index(token)];
-    ++length;
-  });
+  auto& analyzer = analyzer_of_thread(model.analysis);
+  for (const auto text : texts) {
+    analyzer.for_each_token(text, use, [&](std::string_view token) {
+      ++counts[token_index(token)];
+      ++length;
+    });
+  }
   const auto [k, b] = model.params;
   const double relative_length = static_cast<double>(length) / model.mean_length;
   TextVector vector;

@@ -43,6 +43,23 @@ TEST_P(TextsTest, AddGainsEqualsTheSlowLoop) {
   }
 }
 
+TEST_P(TextsTest, LargestGainEqualsTheSlowLoop) {
+  std::mt19937 random(kSeed);
+  const TokenGain gain{3.5F, 0.3F, 0.009F};
+  for (const std::size_t n : {0, 1, 7, 8, 15, 16, 17, 64, 129, 1000}) {
+    std::vector<std::uint8_t> counts;
+    std::vector<std::uint32_t> lengths;
+    float largest = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      counts.push_back(static_cast<std::uint8_t>(random() % 500 == 0 ? 255 : 1 + random() % 6));
+      lengths.push_back(random() % 1000);
+      largest = std::max(largest, gain_of(counts[i], lengths[i], gain));
+    }
+    EXPECT_EQ(k().texts.largest_gain(counts.data(), lengths.data(), n, gain), largest)
+        << n << " pairs, seed " << kSeed;
+  }
+}
+
 TEST_P(TextsTest, RowsOutsideOfTheWindowStayInBounds) {
   const std::vector<std::uint32_t> rows(40, 0);
   const std::vector<std::uint8_t> counts(40, 1);

@@ -12,6 +12,7 @@
 #include "engine/segment/segment_rows.h"
 #include "engine/segment/tenants.h"
 #include "payload/bm25/bm25.h"
+#include "payload/bm25/text_vector.h"
 #include "payload/bm25/word_rules.h"
 #include "payload/text/analyzer.h"
 
@@ -96,6 +97,18 @@ Result<std::vector<payload::ColumnView>> columns_of(const Snapshot& snapshot,
   return columns;
 }
 
+/// What another stage found.
+class GivenRanking final : public PlanStage {
+ public:
+  explicit GivenRanking(Ranking ranking) : ranking_(std::move(ranking)) {}
+  [[nodiscard]] Result<Ranking> run(const SearchEnvironment& /*environment*/) const override {
+    return ranking_;
+  }
+
+ private:
+  Ranking ranking_;
+};
+
 /// The rows of each segment over which statistics or hits are taken; nullopt: all rows.
 using RowsOfSegments = std::vector<std::optional<Bitset>>;
 
@@ -104,6 +117,10 @@ class TextStage final : public PlanStage {
   TextStage(const TextMatch& kind, PlanNode node) : kind_(kind), node_(std::move(node)) {}
 
   [[nodiscard]] Result<Ranking> run(const SearchEnvironment& environment) const override {
+    const auto& made = environment.config.text_vectors;
+    if (const auto field = made.find(node_.query.using_field); field != made.end()) {
+      return search_vectors(environment, field->second);
+    }
     QV_TRY(const auto corpus, corpus_rows(environment));
     std::vector<KeyTexts> keys;
     for (const auto& [key, boost] : keys_of_query()) {
@@ -117,6 +134,32 @@ class TextStage final : public PlanStage {
   }
 
  private:
+  /// Ranks by the vectors that the server makes of payloads.
+  [[nodiscard]] Result<Ranking> search_vectors(const SearchEnvironment& environment,
+                                               const TextVectorField& field) const {
+    if (!kind_.expansion.is_none() || !kind_.rules.empty() ||
+        kind_.params != payload::Bm25Params()) {
+      return fail(
+          Code::kInvalidArgument,
+          fmt::format("`using` names the vector `{}`, which is made of texts: a text query "
+                      "for it has no options; those of a key with a text index are `fuzzy`, "
+                      "`prefix`, `required`, `excluded`, `minimum_should_match` and "
+                      "`scoring`",
+                      node_.query.using_field));
+    }
+    auto made = payload::text_vector(field.model, kind_.text, payload::TokenUse::kQuery);
+    if (made.indices.empty()) return Ranking{};
+    Query query = node_.query;
+    query.kind =
+        Nearest{VectorValue(SparseVector{std::move(made.indices), std::move(made.values)})};
+    PlanNode node{query, node_.filter, node_.limit, {}};
+    QV_TRY(auto rankings, run_inputs(node_, environment));
+    for (auto& ranking : rankings) {
+      node.inputs.push_back(std::make_unique<GivenRanking>(std::move(ranking)));
+    }
+    return make_stage(std::get<Nearest>(query.kind), std::move(node))->run(environment);
+  }
+
   [[nodiscard]] std::vector<TextKey> keys_of_query() const {
     if (!kind_.keys.empty()) return kind_.keys;
     return {{node_.query.using_field, 1}};

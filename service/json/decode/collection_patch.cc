@@ -5,6 +5,7 @@
 
 #include "service/json/collection_parts.h"
 #include "service/json/decode/decode.h"
+#include "service/json/decode/decode_parts.h"
 #include "service/json/decode/shape.h"
 #include "service/json/vector_indexes.h"
 #include "service/json/writer.h"
@@ -100,6 +101,7 @@ Decoded<> copy_named(Object body, std::string_view member, const Shape& shape, s
     QV_TRY(const Object params, get_object(value, here));
     std::string json;
     QV_TRY(append_shaped(json, params, shape, here));
+    QV_TRY(refuse_text_vectors(params, here, "is set when the collection is created, not later"));
     append_named(fields, name, json);
   }
   append_named(wire, member, fields + "}");
@@ -113,7 +115,7 @@ void apply_modifiers(Object patch, CollectionConfig& config) {
   for (FieldSchema& field : config.fields) {
     const auto params = find(as_object(*fields), field.name);
     const auto modifier = params ? find(as_object(*params), "modifier") : std::nullopt;
-    if (!modifier) continue;
+    if (!modifier || config.text_vectors.contains(field.name)) continue;
     field.modifier = as_string(*modifier) == "idf" ? SparseModifier::kIdf : SparseModifier::kNone;
   }
 }

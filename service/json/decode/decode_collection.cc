@@ -41,8 +41,8 @@ constexpr auto kTypes = [] {
   }
   return types;
 }();
-constexpr Named<SparseModifier> kModifiers[] = {{"none", SparseModifier::kNone},
-                                                {"idf", SparseModifier::kIdf}};
+constexpr Named<SparseModifier> kModifiers[] = {
+    {"none", SparseModifier::kNone}, {"idf", SparseModifier::kIdf}, {"bm25", SparseModifier::kIdf}};
 
 /// `table`: of `Named`.
 template <class Table, class T = decltype(std::begin(std::declval<const Table&>())->value)>
@@ -125,7 +125,12 @@ Decoded<> decode_sparse_fields(Element element, CollectionConfig& config, std::s
   }
   if (!wire.ends_with('{')) wire += ',';
   wire += "\"sparse_vectors\":";
-  return decode_named_fields(object, path, decode_sparse_field, kSparseVectorShape, config, wire);
+  QV_TRY(decode_named_fields(object, path, decode_sparse_field, kSparseVectorShape, config, wire));
+  for (const auto [name, value] : object) {
+    QV_TRY(auto made, decode_text_vectors(as_object(value), path.member(name)));
+    if (made) config.text_vectors.emplace(name, std::move(*made));
+  }
+  return {};
 }
 
 Decoded<engine::ShardingMethod> decode_sharding(Object object) {

@@ -8,6 +8,7 @@
 #include "base/schema.h"
 #include "engine/model/operation.h"
 #include "engine/model/query.h"
+#include "engine/model/text_vectors.h"
 #include "payload/bm25/bm25.h"
 #include "payload/text/analyzer.h"
 #include "payload/text_options.h"
@@ -43,6 +44,13 @@ namespace quiver::service::json {
 /// Reads the members `k` and `b`, where they are given.
 [[nodiscard]] Decoded<> read_bm25_params(Object object, const Path& path,
                                          payload::Bm25Params& params);
+
+/// What a sparse field makes its vectors of: decode_text_vectors.cc. nullopt: clients send them.
+/// 400 for parameters that do not belong together.
+[[nodiscard]] Decoded<std::optional<engine::TextVectorField>> decode_text_vectors(Object params,
+                                                                                  const Path& path);
+/// 400, saying `why`, if `params` ask for such vectors.
+[[nodiscard]] Decoded<> refuse_text_vectors(Object params, const Path& path, std::string_view why);
 
 /// `shard_key`: one, several, or one with a fallback.
 [[nodiscard]] Decoded<engine::ShardSelector> decode_shards(Object object, const Path& parent);

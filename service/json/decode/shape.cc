@@ -19,7 +19,7 @@ constexpr std::string_view kEncodings[] = {"one_bit", "two_bits", "one_and_half_
 constexpr std::string_view kQueryEncodings[] = {"default", "binary", "scalar4bits", "scalar8bits"};
 constexpr std::string_view kBits[] = {"bits1", "bits1_5", "bits2", "bits4", "bits8"};
 constexpr std::string_view kDatatypes[] = {"float32", "uint8", "float16"};
-constexpr std::string_view kModifiers[] = {"none", "idf"};
+constexpr std::string_view kModifiers[] = {"none", "idf", "bm25"};
 
 constexpr ShapeMember kHnsw[] = {
     {.name = "m", .type = kUnsigned},
@@ -114,6 +114,12 @@ constexpr Shape kSparseIndexShape = {kSparseIndex};
 constexpr ShapeMember kSparseVector[] = {
     {.name = "index", .type = kObject, .shape = &kSparseIndexShape},
     {.name = "modifier", .type = kString, .values = kModifiers},
+    // Of our own, with the modifier `bm25`.
+    {.name = "source"},
+    {.name = "analyzer", .type = kObject},
+    {.name = "k1", .type = kNumber},
+    {.name = "b", .type = kNumber},
+    {.name = "avg_len", .type = kNumber},
 };
 constexpr ShapeMember kStrictMultivector[] = {
     {.name = "max_vectors", .type = kUnsigned, .min = 1},

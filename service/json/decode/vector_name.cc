@@ -104,6 +104,7 @@ Decoded<VectorCreation> VectorCreation::decode(std::string_view name, std::strin
   const Path path = root.member("sparse");
   QV_TRY(const Object params, get_object(*sparse, path));
   QV_TRY(append_shaped(checked, params, kNewSparseShape, path));
+  QV_TRY(refuse_text_vectors(params, path, "is set when the collection is created, not later"));
   QV_TRY(creation.field_, decode_sparse_field(name, params, path));
   creation.json_ = sparse_settings(params);
   return creation;
