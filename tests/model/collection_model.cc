@@ -8,7 +8,7 @@
 
 #include "index/exact/searcher.h"
 #include "payload/json/document.h"
-#include "payload/text/analyzer.h"
+#include "tests/model/text_reference.h"
 
 namespace quiver::model {
 namespace {
@@ -157,39 +157,26 @@ void CollectionModel::weigh_by_idf(engine::SparseVector& query, std::size_t fiel
 
 std::optional<std::vector<CollectionModel::Hit>> CollectionModel::texts(
     const engine::Query& query) const {
-  const auto index = std::find_if(config_.indexes.begin(), config_.indexes.end(),
-                                  [](const auto& one) { return one.key == "t" && one.scoring; });
-  if (index == config_.indexes.end()) return std::nullopt;
   const auto& match = std::get<engine::TextMatch>(query.kind);
-  const auto words = payload::tokenize(match.text, index->text, payload::TokenUse::kQuery);
-  std::map<PointId, std::vector<std::string>> texts;
-  double n_tokens = 0;
+  auto named = match.keys;
+  if (named.empty()) named.push_back({query.using_field, 1});
+  std::vector<KeyReference> keys;
+  for (const auto& [key, boost] : named) {
+    const auto index = std::find_if(config_.indexes.begin(), config_.indexes.end(),
+                                    [&](const auto& one) { return one.key == key && one.scoring; });
+    if (index == config_.indexes.end()) return std::nullopt;
+    keys.emplace_back(*index, match, boost);
+  }
   for (const auto& [id, row] : points()) {
     const auto document = payload::parse_json(row.payload).value();
-    const auto* value = document.find("t");
-    const auto* text = value == nullptr ? nullptr : value->as_string();
-    auto tokens =
-        text == nullptr ? std::vector<std::string>() : payload::tokenize(*text, index->text);
-    n_tokens += static_cast<double>(tokens.size());
-    if (!tokens.empty()) texts[id] = std::move(tokens);
+    for (auto& key : keys) key.add(id, document);
   }
-  const auto n_texts = static_cast<double>(texts.size());
-  const auto& [k, b] = match.params;
+  for (auto& key : keys) key.expand();
   std::vector<Hit> hits;
   for (const PointId& id : matching(query.filter)) {
-    if (!texts.contains(id)) continue;
-    const auto& tokens = texts.at(id);
-    const double relative_length = static_cast<double>(tokens.size()) * n_texts / n_tokens;
+    if (!is_allowed(keys, match.rules, id)) continue;
     double score = 0;
-    for (const auto& word : words) {
-      const auto tf = static_cast<double>(std::count(tokens.begin(), tokens.end(), word));
-      const auto n =
-          static_cast<double>(std::count_if(texts.begin(), texts.end(), [&](const auto& one) {
-            return std::count(one.second.begin(), one.second.end(), word) != 0;
-          }));
-      const double idf = std::log(1 + (n_texts - n + 0.5) / (n + 0.5));
-      if (tf != 0) score += idf * tf * (k + 1) / (tf + k * (1 - b + b * relative_length));
-    }
+    for (const auto& key : keys) score += key.score(id);
     if (score > 0) hits.push_back({id, static_cast<float>(score)});
   }
   std::sort(hits.begin(), hits.end(), [](const Hit& x, const Hit& y) {

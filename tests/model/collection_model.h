@@ -46,7 +46,7 @@ class CollectionModel {
   };
   /// nullopt stands for an error: the point or its vector does not exist.
   [[nodiscard]] std::optional<std::vector<Hit>> nearest(const engine::Query& query) const;
-  /// The answer to a text query under `t` by BM25. nullopt: no index ranks `t`.
+  /// The answer to a text query by BM25. nullopt: no index ranks one of its keys.
   [[nodiscard]] std::optional<std::vector<Hit>> texts(const engine::Query& query) const;
 
  private:

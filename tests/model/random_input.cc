@@ -26,6 +26,26 @@ std::vector<float> random_floats(std::size_t n, DType dtype, Random& random) {
   return values;
 }
 
+/// A word, or one that resembles it.
+std::string word_of_text(Random& random) {
+  std::string text = word(random);
+  if (one_in(6, random)) text += one_in(2, random) ? "s" : "ish";
+  if (one_in(8, random)) text[1 + random() % (text.size() - 1)] = 'o';
+  return text;
+}
+
+std::string words_of_text(std::uint64_t n, Random& random) {
+  std::string text;
+  for (; n > 0; --n) text += (text.empty() ? "" : " ") + word_of_text(random);
+  return text;
+}
+
+/// One text, or a list of them.
+std::string random_texts(Random& random) {
+  const auto quoted = [&] { return '"' + words_of_text(random() % 5, random) + '"'; };
+  return one_in(2, random) ? quoted() : '[' + quoted() + ',' + quoted() + ']';
+}
+
 /// Canonical text. A key sometimes has another type, null or an array, or is missing.
 std::string random_payload(Random& random) {
   std::string text;
@@ -38,6 +58,7 @@ std::string random_payload(Random& random) {
   if (one_in(2, random)) put("f", std::to_string(random() % 8) + ".5");
   if (one_in(2, random)) put("b", one_in(2, random) ? "true" : "false");
   if (one_in(2, random)) put("t", quoted(word(random) + ' ' + word(random)));
+  if (one_in(2, random)) put("w", random_texts(random));
   if (one_in(3, random)) put("tags", '[' + quoted(word(random)) + ',' + quoted(word(random)) + ']');
   if (one_in(6, random)) put("deep", R"({"er":{"n":)" + std::to_string(random() % 3) + "}}");
   if (one_in(12, random)) put("mixed", one_in(2, random) ? "[]" : "[1,\"1\",null]");
@@ -54,6 +75,17 @@ std::vector<FieldSchema> live_fields(const engine::CollectionConfig& config) {
 FieldSchema some_field(const engine::CollectionConfig& config, Random& random) {
   const auto fields = live_fields(config);
   return fields[random() % fields.size()];
+}
+
+payload::ValueCondition random_text_condition(Random& random) {
+  switch (random() % 3) {
+    case 0:
+      return payload::MatchTextAny{words_of_text(2, random)};
+    case 1:
+      return payload::MatchPhrase{words_of_text(2, random)};
+    default:
+      return payload::MatchText{words_of_text(1 + random() % 2, random)};
+  }
 }
 
 payload::ValueCondition random_condition(Random& random, std::string& key) {
@@ -82,8 +114,8 @@ payload::ValueCondition random_condition(Random& random, std::string& key) {
       return range;
     }
     case 6:
-      key = "t";
-      return payload::MatchText{word(random)};
+      key = one_in(2, random) ? "t" : "w";
+      return random_text_condition(random);
     case 7:
       key = one_in(2, random) ? "tags" : "mixed";
       return payload::IsEmpty{one_in(2, random)};
@@ -337,12 +369,41 @@ engine::Query random_query(const engine::CollectionConfig& config, Random& rando
   return query;
 }
 
+namespace {
+
+payload::WordRules random_word_rules(Random& random) {
+  payload::WordRules rules;
+  if (one_in(3, random)) rules.required.push_back(words_of_text(random() % 3, random));
+  if (one_in(3, random)) rules.excluded.push_back(words_of_text(1 + random() % 2, random));
+  if (one_in(3, random)) rules.minimum.count = static_cast<std::uint32_t>(random() % 4);
+  if (one_in(4, random)) rules.minimum.percent = static_cast<std::uint32_t>(random() % 101);
+  return rules;
+}
+
+payload::TextOptions random_text_options(Random& random) {
+  payload::TextOptions options;
+  options.phrase_matching = one_in(2, random);
+  if (one_in(3, random)) options.stopwords.custom = {"blue"};
+  if (one_in(3, random)) options.stemmer = payload::StemmerLanguage::kEnglish;
+  if (one_in(4, random)) options.max_token_len = 4;
+  return options;
+}
+
+}  // namespace
+
 engine::Query random_text_query(Random& random) {
   engine::Query query;
-  query.using_field = "t";
   engine::TextMatch match;
-  for (std::uint64_t n = 1 + random() % 4; n > 0; --n) match.text += word(random) + ' ';
+  match.text = words_of_text(one_in(8, random) ? 0 : 1 + random() % 4, random);
+  if (one_in(3, random)) {
+    match.keys = {{"t", 1 + static_cast<double>(random() % 3)}, {"w", 0.5}};
+  } else {
+    query.using_field = one_in(2, random) ? "t" : "w";
+  }
   match.params = {static_cast<double>(random() % 4), static_cast<double>(random() % 5) / 4};
+  if (one_in(2, random)) match.expansion.max_distance = random() % 3;
+  match.expansion.last_is_prefix = one_in(3, random);
+  if (one_in(2, random)) match.rules = random_word_rules(random);
   query.kind = std::move(match);
   if (one_in(2, random)) query.filter = random_filter(random);
   query.limit = one_in(4, random) ? 1000 : 1 + random() % 20;
@@ -368,18 +429,21 @@ FieldSchema random_field(Random& random) {
 }
 
 payload::FieldIndex random_index(Random& random) {
-  constexpr std::array<std::pair<const char*, payload::IndexKind>, 6> kChoices = {
+  constexpr std::array<std::pair<const char*, payload::IndexKind>, 7> kChoices = {
       {{"n", payload::IndexKind::kInteger},
        {"s", payload::IndexKind::kKeyword},
        {"f", payload::IndexKind::kFloat},
        {"b", payload::IndexKind::kBool},
        {"t", payload::IndexKind::kText},
+       {"w", payload::IndexKind::kText},
        {"tags", payload::IndexKind::kKeyword}}};
   const auto& [key, kind] = kChoices[random() % kChoices.size()];
   payload::FieldIndex index;
   index.key = key;
   index.kind = kind;
-  index.scoring = kind == payload::IndexKind::kText && !one_in(4, random);
+  if (kind != payload::IndexKind::kText) return index;
+  index.scoring = !one_in(4, random);
+  index.text = random_text_options(random);
   return index;
 }
 

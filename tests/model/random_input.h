@@ -35,7 +35,7 @@ using Request = std::vector<engine::Operation>;
 [[nodiscard]] Request invalid_request(const engine::CollectionConfig& config, Random& random);
 /// Nearest neighbours of a vector or of a point, with or without a filter.
 [[nodiscard]] engine::Query random_query(const engine::CollectionConfig& config, Random& random);
-/// For the words under `t`.
+/// For words under `t` or `w` or both, with or without rules and words that resemble them.
 [[nodiscard]] engine::Query random_text_query(Random& random);
 /// A field to be added, with one of two names.
 [[nodiscard]] FieldSchema random_field(Random& random);
