@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 
 import grpc
+import numpy as np
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 from quiver_server import ANSWER_TIMEOUT_S, Server
@@ -53,13 +54,14 @@ def query(server, messages):
 
         def send(**body):
             request = json_format.ParseDict({"collectionName": "texts", "limit": 100, **body}, messages("QueryPoints")())
-            return [(p.id.num, p.score) for p in call(request, timeout=ANSWER_TIMEOUT_S).result]
+            return [(p.id.num, np.float32(p.score)) for p in call(request, timeout=ANSWER_TIMEOUT_S).result]
 
         yield send
 
 
 def rest(server, **body):
-    return [(p["id"], p["score"]) for p in server.post(f"{PATH}/points/query", {"limit": 100, **body}).result["points"]]
+    points = server.post(f"{PATH}/points/query", {"limit": 100, **body}).result["points"]
+    return [(p["id"], np.float32(p["score"])) for p in points]
 
 
 OPTIONS = [
@@ -79,7 +81,7 @@ OPTIONS = [
 def test_options_of_text_queries(server, query, options, of_grpc, text):
     other = {name: value for name, value in options.items() if name not in ("minimum_should_match", "scoring")}
     wanted = rest(server, query={"text": {"query": text, **options}})
-    assert query(query={"text": {"query": text, **other, **of_grpc}}) == pytest.approx(wanted)
+    assert query(query={"text": {"query": text, **other, **of_grpc}}) == wanted
 
 
 def test_using_prefetches_fusion_and_formula(server, query):
@@ -93,7 +95,7 @@ def test_using_prefetches_fusion_and_formula(server, query):
                   prefetch=inputs)
     formula = {"expression": {"sum": {"sum": [{"variable": "$score[0]"},
                                               {"mult": {"mult": [{"constant": 0.5}, {"variable": "n"}]}}]}},
-               "defaults": {"$score[0]": 0}}
+               "defaults": {"$score[0]": {"integerValue": 0}}}
     assert query(query={"formula": formula}, prefetch=inputs) == wanted != []
 
 
