@@ -3,6 +3,7 @@
 
     bench/texts.py …/arxiv-100k                 # docs.jsonl(.zst) and queries.tsv, as in bench/datasets.py
     bench/texts.py …/arxiv-100k --plain         # no stop words, no stemmer
+    bench/texts.py DIR --field text --queries 0:1000    # a set of bench/known_items.py
 
 Prints microseconds of CPU a query (the server's includes HTTP), the quality of known-item search, and how far the server's
 scores and rankings are from those of bm25s. Wants bm25s, numba, PyStemmer, tantivy and httpx from PyPI.
@@ -153,9 +154,25 @@ def reciprocal_rank(ids, wanted):
     return 1 / (1 + ids.index(wanted)) if wanted in ids else 0
 
 
+def gain(ids, wanted):
+    """NDCG of one relevant text."""
+    return 1 / np.log2(2 + ids.index(wanted)) if wanted in ids else 0
+
+
+def kendall_tau(scores):
+    """Of a ranking whose hits have these scores, given in its order; scores that differ by 1e-5 or less are ties."""
+    better = [a - b for i, a in enumerate(scores) for b in scores[i + 1:] if abs(a - b) > 1e-5 * max(a, b)]
+    return float(np.mean(np.sign(better))) if better else 1.0
+
+
+def best_of(retriever, tokens):
+    return retriever.retrieve([tokens], k=TOP, show_progress=False, n_threads=1)[0][0].tolist() if tokens else []
+
+
 def differences(server, retriever, words, queries):
-    """The largest relative difference of scores by rank, and the number of queries with another ranking beyond ties."""
-    worst, others = 0.0, 0
+    """The largest relative difference of scores by rank, the number of queries with another ranking beyond ties, and the
+    least Kendall tau of a ranking."""
+    worst, others, tau = 0.0, 0, 1.0
     for query in queries:
         ours = server.search(query)
         scores = retriever.get_scores(words(query)) * (K1 + 1) if words(query) else np.zeros(1)
@@ -164,7 +181,8 @@ def differences(server, retriever, words, queries):
             continue
         worst = max(worst, float(np.max(np.abs(best - [s for _, s in ours]) / best)))
         others += any(abs(scores[i] - s) > 1e-5 * s for i, s in ours)
-    return worst, others
+        tau = min(tau, kendall_tau([scores[i] for i, _ in ours]))
+    return worst, others, tau
 
 
 def main():
@@ -215,10 +233,13 @@ def main():
             ours, theirs, tantivys = np.median(rounds, axis=0)
             print(f"CPU a query: server with HTTP {ours:.0f} us, bm25s {theirs:.0f} us ({theirs / ours:.2f} times), "
                   f"tantivy {tantivys:.0f} us ({tantivys / ours:.2f} times)")
-            ranks = [reciprocal_rank([i for i, _ in server.search(title)], row_of[doc]) for doc, title in titles]
-            print(f"known items: MRR@{TOP} {np.mean(ranks):.4f}")
-            worst, others = differences(server, retriever, words, queries)
-            print(f"beside bm25s: scores differ by {worst:.1e} at most, {others} of {len(queries)} queries have other hits")
+            found = [([i for i, _ in server.search(title)], best_of(retriever, words(title)), row_of[doc]) for doc, title in titles]
+            print(f"known items: MRR@{TOP} {np.mean([reciprocal_rank(ids, row) for ids, _, row in found]):.4f}, NDCG@{TOP} "
+                  f"{np.mean([gain(ids, row) for ids, _, row in found]):.4f}, of bm25s "
+                  f"{np.mean([gain(ids, row) for _, ids, row in found]):.4f}")
+            worst, others, tau = differences(server, retriever, words, queries)
+            print(f"beside bm25s: scores differ by {worst:.1e} at most, {others} of {len(queries)} queries have other hits, "
+                  f"Kendall tau {tau:.6f} at least")
         finally:
             server.close()
 

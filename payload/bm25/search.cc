@@ -136,6 +136,19 @@ float bound_of(const ColumnView& column, const TokenRows& token, const TokenGain
   return bound * (1 + kSlack);
 }
 
+/// True if a row may hold the token so often that its count is not kept: of a sealed column, also
+/// for a row of another term in a block that the term shares.
+bool has_many_times(const ColumnView& column, const TokenRows& token) {
+  constexpr std::uint64_t kBlock = ColumnView::kPostingsPerBlock;
+  std::span<const std::uint8_t> counts = token.counts;
+  if (column.sealed) {
+    const std::uint64_t first = token.first_posting / kBlock;
+    const std::uint64_t end = (token.first_posting + token.size() + kBlock - 1) / kBlock;
+    counts = column.block_counts.span().subspan(first, end - first);
+  }
+  return std::find(counts.begin(), counts.end(), ColumnView::kManyTimes) != counts.end();
+}
+
 class WindowSearch {
  public:
   WindowSearch(std::span<const ScoredTexts> keys, const Bitset* within, RowSink& sink)
@@ -173,6 +186,7 @@ class WindowSearch {
     for (std::size_t i = 0; i < key.occurrences.n_tokens(); ++i) {
       const TokenRows& token = key.occurrences.token(i);
       if (token.rows.empty()) continue;
+      has_many_times_ = has_many_times_ || has_many_times(column, token);
       const TokenGain gain{static_cast<float>(key.bm25.weight(i)),
                            static_cast<float>(key.bm25.at_length_0()),
                            static_cast<float>(key.bm25.per_token())};
@@ -304,10 +318,11 @@ class WindowSearch {
     if (sum >= wanted_) keep(row, sum);
   }
 
-  /// Keeps the rows with the largest sums, and those whose sums are too near to tell.
+  /// Keeps the rows with the largest sums, and those whose sums are too near to tell. A sum is too
+  /// large if the row holds a token very often, so the threshold is then made of exact scores.
   void keep(std::uint32_t row, float sum) {
     kept_.push_back({sum, row});
-    best_sums_.push(sum);
+    best_sums_.push(has_many_times_ ? score_row(keys_, row) : sum);
     if (best_sums_.size() > sink_.limit()) best_sums_.pop();
     if (best_sums_.size() < sink_.limit()) return;
     wanted_ = std::max(wanted_, best_sums_.top() * kept_share_ * kept_share_);
@@ -348,6 +363,7 @@ class WindowSearch {
   std::size_t n_sought_ = 0;    ///< of these, the first ones, not added to the sums of the window
   std::size_t n_added_first_ = 0;  ///< the first token whose postings were added at once
   std::size_t n_windows_ = 0;
+  bool has_many_times_ = false;  ///< sums may be more than the score
   struct Kept {
     float sum;
     std::uint32_t row;

@@ -34,6 +34,36 @@ TEST(CollectionConfig, ReadsBackAsWritten) {
   EXPECT_EQ(*read, config);
 }
 
+TEST(CollectionConfig, VectorsOfPayloadsReadBackAsWritten) {
+  CollectionConfig config;
+  config.fields = {
+      {"words", FieldKind::kSparse, 0, DType::kF32, Metric::kDot, SparseModifier::kIdf}};
+  EXPECT_NE(to_json(config).find(R"("version":1,)"), std::string::npos);
+  TextVectorField& field = config.text_vectors["words"];
+  field.keys = {"title", "parts[].text"};
+  field.model.params = {2, 0};
+  field.model.mean_length = 100;
+  field.model.analysis.tokenizer = payload::Tokenizer::kMultilingual;
+  field.model.analysis.lowercase = false;
+  field.model.analysis.min_token_len = 2;
+  field.model.analysis.stemmer = payload::StemmerLanguage::kFrench;
+  field.model.analysis.stopwords.custom = {"le"};
+  const std::string json = to_json(config);
+  EXPECT_NE(json.find(R"("version":4,)"), std::string::npos) << json;
+  const auto read = parse_config(json);
+  ASSERT_TRUE(read) << read.error().to_string();
+  EXPECT_EQ(*read, config);
+  for (const char* part : {R"("keys")", R"("mean_length")", R"("analysis")", R"("multilingual")"}) {
+    std::string damaged = json;
+    damaged[damaged.rfind(part) + 1] = 'x';
+    const auto refused = parse_config(damaged);
+    ASSERT_FALSE(refused) << part;
+    EXPECT_EQ(refused.error().code(), Code::kDataLoss);
+  }
+  drop_field(config, "words");
+  EXPECT_TRUE(config.text_vectors.empty());
+}
+
 TEST(CollectionConfig, ATimeOfCreationIsKeptAndOlderOnesHaveNone) {
   CollectionConfig config;
   config.fields = mixed_fields();

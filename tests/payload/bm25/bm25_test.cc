@@ -229,6 +229,38 @@ TEST(Bm25, CountsAboveTheRangeOfAByteAreExact) {
   expect_near(found(sealed_column(growing), {"many"}, nullptr, {}, 10), wanted);
 }
 
+/// The gain of such a row is not known before its exact score, and most of it may be for nothing: a
+/// search must not take it for the bar.
+TEST(Bm25, RowsThatHoldAWordVeryOftenHideNoBetterRow) {
+  constexpr std::uint64_t kSeed = 20261126;
+  Words words(kSeed);
+  std::vector<std::string> documents;
+  for (int row = 0; row < 600; ++row) {
+    Tokens text = words.text(5 + words.below(20));
+    if (row % 7 == 0) {
+      text.insert(text.end(), static_cast<std::size_t>(256 + words.below(400)), "often");
+      for (int i = 3000; i > 0; --i) text.push_back("filler");
+    } else if (row % 3 == 0) {
+      text.insert(text.end(), static_cast<std::size_t>(1 + words.below(4)), "often");
+    }
+    documents.push_back(document_of(text, false));
+  }
+  const ColumnView growing = growing_column(documents);
+  const ColumnView sealed = sealed_column(growing);
+  std::vector<Tokens> texts;
+  for (std::uint32_t row = 0; row < growing.n_rows; ++row) {
+    texts.push_back(tokens_of(growing, row));
+  }
+  for (const std::size_t limit : {1, 3, 10, 40, 150}) {
+    for (const Tokens& query : {Tokens{"often"}, Tokens{"often", "w3"}, Tokens{"w0", "often"}}) {
+      SCOPED_TRACE(query.front() + ", limit " + std::to_string(limit));
+      const auto wanted = expected(texts, query, nullptr, {}, limit);
+      expect_near(found(growing, query, nullptr, {}, limit), wanted);
+      expect_near(found(sealed, query, nullptr, {}, limit), wanted);
+    }
+  }
+}
+
 TEST(Bm25, OlderViewsOfAGrowingColumnSeeTheirRowsOnly) {
   Words words(72);
   auto column = *MutableColumn::create(scored_index());
