@@ -13,7 +13,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -179,16 +178,6 @@ class ClusterRig : public ::testing::Test {
     ASSERT_TRUE(wait_until([&] { return leader() != nullptr && n_active() == kNodes; }));
   }
   void TearDown() override { nodes_.clear(); }
-
-  template <class Condition>
-  [[nodiscard]] static bool wait_until(Condition condition) {
-    const auto end = patience_end(std::chrono::seconds(10));
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > end) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return true;
-  }
 
   /// nullptr: nobody leads now.
   [[nodiscard]] TestNode* leader() {

@@ -8,7 +8,7 @@ import time
 
 import grpc
 import pytest
-from patience import patience
+from patience import eventually, patience
 from qdrant_client import models
 from quiver_cluster import HAS_ETCD, Cluster
 from quiver_server import binary
@@ -37,13 +37,6 @@ def make(node, collection, **kwargs):
 def upsert(node, collection, ids, value="a"):
     body = {"points": [{"id": i, "vector": [1, 2, 3, i], "payload": {"value": value}} for i in ids]}
     return node.put(f"/collections/{collection}/points?wait=true", body)
-
-
-def eventually(condition, timeout_s=20):
-    deadline = time.monotonic() + patience(timeout_s)
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come about in time"
-        time.sleep(0.05)
 
 
 def test_each_node_takes_changes_and_all_answer_alike(cluster, name):
@@ -235,8 +228,8 @@ def test_a_node_that_lost_everything_is_replaced_by_an_empty_one(tmp_path):
             shutil.rmtree(node.data_dir)
             node.start(wait=False)
             cluster.wait_settled()
-            eventually(lambda: active_nodes(cluster.leader(), "kept") == 3, timeout_s=40)
-            eventually(lambda i=i: etcd_is_healthy(cluster.peers[i]), timeout_s=60)
+            eventually(lambda: active_nodes(cluster.leader(), "kept") == 3, idle_s=40)
+            eventually(lambda i=i: etcd_is_healthy(cluster.peers[i]), idle_s=60)
             other = cluster.nodes[(i + 1) % 3]
             other.kill9()
             eventually(lambda n=n_points: upsert(node, "kept", range(n, n + 10)).status == 200)  # noqa: B023
@@ -244,7 +237,7 @@ def test_a_node_that_lost_everything_is_replaced_by_an_empty_one(tmp_path):
             other.start(wait=False)
             cluster.wait_settled()
             eventually(lambda: active_nodes(cluster.leader(), "kept") == 3)
-            eventually(lambda i=i: etcd_is_healthy(cluster.peers[(i + 1) % 3]), timeout_s=60)
+            eventually(lambda i=i: etcd_is_healthy(cluster.peers[(i + 1) % 3]), idle_s=60)
         for node in cluster.nodes:
             answer = node.post("/collections/kept/points/count?consistency=all", {"exact": True})
             assert answer.result["count"] == n_points

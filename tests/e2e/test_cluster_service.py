@@ -1,9 +1,8 @@
 """What nodes of a cluster say of it, changes over gRPC, and what is refused. Changes and faults: test_cluster.py."""
 import subprocess
-import time
 
 import pytest
-from patience import patience
+from patience import eventually, patience
 from qdrant_client import QdrantClient
 from qdrant_client.models import Distance, PointStruct, VectorParams
 from quiver_cluster import HAS_ETCD, Cluster
@@ -20,13 +19,6 @@ def cluster(tmp_path_factory):
     eventually(lambda: all(m["active"] for node in cluster.nodes for m in view(node)["nodes"]))
     yield cluster
     cluster.close()
-
-
-def eventually(condition, idle_s=20):
-    end = time.monotonic() + patience(idle_s)
-    while not condition():
-        assert time.monotonic() < end, "it did not come true"
-        time.sleep(0.05)
 
 
 def view(node):
