@@ -175,7 +175,7 @@ class ClusterRig : public ::testing::Test {
       nodes_.push_back(std::make_unique<TestNode>(store_, network_, folder_.path(), i));
       nodes_.back()->start();
     }
-    ASSERT_TRUE(wait_until([&] { return leader() != nullptr && n_active() == kNodes; }));
+    ASSERT_TRUE(comes_true([&] { return leader() != nullptr && n_active() == kNodes; }));
   }
   void TearDown() override { nodes_.clear(); }
 
