@@ -20,7 +20,7 @@ from pathlib import Path
 
 import grpc
 import pytest
-from patience import eventually, patience
+from patience import comes_true, patience
 from quiver_cluster import HAS_ETCD, three_free_ports
 from quiver_server import Server, binary, free_port
 from test_access import Certificates, TlsServer, token
@@ -79,15 +79,6 @@ def servers(tmp_path_factory):
     yield servers
     for server in servers.all:
         server.close()
-
-
-def comes_true(condition, idle_s=10):
-    deadline = time.monotonic() + patience(idle_s)
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def threads(server, name):
@@ -182,7 +173,7 @@ def check_write_buffer(servers):
         if size == 64:
             assert server.metric("storage_write_buffer_bytes") > 3 << 20
         else:  # full buffers are written in the background
-            eventually(lambda: server.metric("storage_write_buffer_bytes") < 3 << 20)
+            assert comes_true(lambda: server.metric("storage_write_buffer_bytes") < 3 << 20)
         tables[size] = len(server.files("collections/**/*.sst"))
         server.close()
     assert tables[1] > 0 and tables[64] == 0
