@@ -268,6 +268,7 @@ def test_alone_a_node_answers_reads_but_none_with_consistency(tmp_path):
         for wanted in ("majority", "quorum", "all", "2"):
             answer = node.post(f"{count}?consistency={wanted}&timeout=1", {"exact": True})
             assert answer.status == 503, answer.text
+            assert answer.headers["retry-after"] == "1"
         with contextlib.closing(node.client(prefer_grpc=True, grpc_port=node.grpc_port)) as client:
             assert client.query_points("some", query=[1, 2, 3, 4]).points
             with pytest.raises(grpc.RpcError) as refused:
