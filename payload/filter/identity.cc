@@ -54,7 +54,7 @@ class TextWriter {
   template <class... Ts>
   void add(const std::variant<Ts...>& value) {
     add(static_cast<std::uint8_t>(value.index()));
-    std::visit([this](const auto& one) { add(one); }, value);
+    std::visit([this](const auto& one) { this->add(one); }, value);
   }
   void add(const std::shared_ptr<const Filter>& filter) { add(*filter); }
   void add(const PointId& id) {
