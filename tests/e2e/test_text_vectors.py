@@ -125,5 +125,7 @@ def test_errors_of_creation(server, params, words):
 def test_it_is_set_once(server):
     answer = server.patch(PATH, {"sparse_vectors": {"words": {"modifier": "bm25", "source": "other"}}})
     assert answer.status == 400 and b"when the collection is created" in answer.body
+    answer = server.patch(PATH, {"sparse_vectors": {"words": {"modifier": "none"}}})
+    assert answer.status == 400 and b"does not change" in answer.body
     answer = server.put(f"{PATH}/vectors/more", {"sparse": {"modifier": "bm25", "source": "title"}})
     assert answer.status == 400 and b"when the collection is created" in answer.body

@@ -115,12 +115,13 @@ void apply_modifiers(Object patch, CollectionConfig& config) {
   for (FieldSchema& field : config.fields) {
     const auto params = find(as_object(*fields), field.name);
     const auto modifier = params ? find(as_object(*params), "modifier") : std::nullopt;
-    if (!modifier || config.text_vectors.contains(field.name)) continue;
+    if (!modifier) continue;
     field.modifier = as_string(*modifier) == "idf" ? SparseModifier::kIdf : SparseModifier::kNone;
   }
 }
 
-/// Returns a field that the patch names and the collection lacks.
+/// kInvalidArgument for a field that the patch names and the collection lacks, and for the modifier
+/// of a field whose vectors the server makes.
 Result<> check_patched_fields(Object patch, std::string_view member,
                               const CollectionConfig& config) {
   const auto fields = find(patch, member);
@@ -133,6 +134,11 @@ Result<> check_patched_fields(Object patch, std::string_view member,
     };
     if (std::none_of(config.fields.begin(), config.fields.end(), same)) {
       return fail(Code::kInvalidArgument, Subject::kVectorField, name, std::string());
+    }
+    if (is_sparse && config.text_vectors.contains(name) && find(as_object(value), "modifier")) {
+      return fail(
+          Code::kInvalidArgument,
+          fmt::format("the modifier of vector `{}` is `bm25`, which does not change", name));
     }
   }
   return {};
