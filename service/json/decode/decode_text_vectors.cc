@@ -26,11 +26,12 @@ std::string_view trimmed(std::string_view text) {
 /// The parts of `text` between commas.
 std::vector<std::string> parts_of(std::string_view text) {
   std::vector<std::string> parts;
+  std::size_t first = 0;
   for (;;) {
-    const auto comma = text.find(',');
-    parts.emplace_back(trimmed(text.substr(0, comma)));
-    if (comma == std::string_view::npos) return parts;
-    text.remove_prefix(comma + 1);
+    const std::size_t end = std::min(text.find(',', first), text.size());
+    parts.emplace_back(trimmed(text.substr(first, end - first)));
+    if (end == text.size()) return parts;
+    first = end + 1;
   }
 }
 
