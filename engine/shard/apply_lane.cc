@@ -13,9 +13,6 @@ namespace {
 
 /// With this many frozen segments waiting to be sealed, writers wait for the background.
 constexpr std::size_t kMaxUnsealed = 4;
-/// With this many, writes are refused while sealing fails: nobody knows when the background will
-/// have room, and waiting segments are in memory.
-constexpr std::size_t kMaxUnsealedAfterFailure = 8;
 
 Result<std::vector<Seq>> stage_request(const ShardRequest& request, const SegmentSet& base,
                                        const CollectionConfig& config, Staging& group, Seq& next) {
@@ -108,21 +105,7 @@ Result<> ApplyLane::stage_entries() {
   return {};
 }
 
-Result<> ApplyLane::check_unsealed() const {
-  const std::size_t n_unsealed = table_.n_unsealed();
-  if (n_unsealed < kMaxUnsealedAfterFailure || status_.is_running(JobKind::kSeal) ||
-      status_.last_error().empty()) {
-    return {};
-  }
-  return fail(
-      Code::kUnavailable,
-      fmt::format("{} segments wait in memory to be written to files, so writes are refused "
-                  "until that succeeds; the last failure: {}",
-                  n_unsealed, status_.last_error()));
-}
-
 Result<> ApplyLane::stage_requests() {
-  QV_TRY(check_unsealed());
   Group& group = *group_;
   Seq next = table_.next_seq();
   for (auto& [request, n_bytes, result] : group.requests) {

@@ -64,8 +64,6 @@ class ApplyLane {
   /// Stages committed entries, which follow each other; requests of clients in between fail.
   Result<> stage_entries();
   Result<> stage_requests();
-  /// kUnavailable while too many segments wait to be sealed and sealing fails.
-  [[nodiscard]] Result<> check_unsealed() const;
   void finish_group(const Result<>& committed) noexcept;
   void apply_committed() noexcept;
   void apply_to_memory();

@@ -72,8 +72,6 @@ class WorkStatus {
   void note_success(JobKind kind) noexcept;
   /// Clears the last error if it is of this kind. For work that never ends.
   void note_recovery(JobKind kind) noexcept;
-  /// The last error of background work; empty if there is none, or work succeeded since.
-  [[nodiscard]] const std::string& last_error() const { return last_error_; }
   [[nodiscard]] bool may_retry() const { return Clock::now() >= retry_after_; }
   void retry_now() { retry_after_ = {}; }
 

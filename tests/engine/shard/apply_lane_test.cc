@@ -159,34 +159,6 @@ TEST_F(ApplyLaneTest, AFailedGroupIsNotAppliedAndItsNumbersAreNotUsedAgain) {
   EXPECT_EQ(seq_of(1), 2U);
 }
 
-TEST_F(ApplyLaneTest, WritesAreRefusedWhileManySegmentsCannotBeSealed) {
-  std::uint64_t id = 0;
-  const auto write = [&] {
-    submit(++id, Ack::kVisible);
-    run([&] { parts_->lane.apply_group(); });
-    if (log_.is_asked()) run([&] { log_.answer({}); });
-  };
-  run([&] { parts_->status.note_failure(JobKind::kSeal, Error(Code::kInternal, "no room")); });
-  for (int i = 0; i < 8; ++i) {
-    write();
-    ASSERT_TRUE(answers_.back()) << "with " << i << " segments";
-    run([&] {
-      parts_->table.freeze();
-      parts_->status.publish();
-    });
-  }
-  write();
-  ASSERT_FALSE(answers_.back());
-  EXPECT_EQ(answers_.back().error().code(), Code::kUnavailable);
-  EXPECT_NE(answers_.back().error().message().find("8 segments"), std::string::npos);
-  EXPECT_NE(answers_.back().error().message().find("no room"), std::string::npos);
-  EXPECT_FALSE(seq_of(id));
-  run([&] { parts_->status.note_success(JobKind::kSeal); });
-  write();
-  EXPECT_TRUE(answers_.back());
-  EXPECT_TRUE(seq_of(id));
-}
-
 TEST_F(ApplyLaneTest, AGroupWithoutChangesIsNotAppended) {
   auto request = delete_request(7);
   request.done = [this](Result<std::vector<Seq>> result) { answers_.push_back(std::move(result)); };
