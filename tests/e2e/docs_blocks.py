@@ -24,6 +24,8 @@ from patience import patience
 from quiver_server import REPOSITORY, binary, free_port
 
 MARK = re.compile(r"<!-- (run|given): (.*?) -->")
+# The README has no room for marks: its blocks by how they begin.
+MARKS_OF_README = {"make demo": "no: it builds for minutes; scripts/demo is run by hand"}
 LANGUAGES = ("sh", "json", "python", "toml", "http")
 BLOCK_TIMEOUT_S = patience(60)
 
@@ -56,7 +58,10 @@ def blocks_of(page):
             language, first, lines = line[3:].strip(), number + 1, []
         elif line.startswith("```"):
             given = [name.strip() for name in marks.get("given", "").split(",") if name.strip()]
-            blocks.append(Block(page, first, language, "\n".join(lines) + "\n", marks.get("run", ""), given))
+            run = marks.get("run", "")
+            if page == "README.md":
+                run = next((how for start, how in MARKS_OF_README.items() if lines[0].startswith(start)), run)
+            blocks.append(Block(page, first, language, "\n".join(lines) + "\n", run, given))
             marks, language = {}, None
         elif language is not None:
             lines.append(line)
@@ -92,8 +97,11 @@ CURL = """#!/bin/bash
 set -o pipefail
 /usr/bin/curl -sS --fail-with-body "$@" | tee {last}
 """
-# Ends when the server is ready, with its exit status after SIGTERM.
+# `serve` ends when the server is ready, with its exit status after SIGTERM. Others ask the page's server by default.
 QUIVER = """#!/bin/bash
+if [[ "$1" == import || "$1" == export ]] && [[ " $* " != *" --url "* && " $* " != *" --data-dir "* ]]; then
+  exec {binary} "$@" --url {url}
+fi
 [[ "$1" == serve ]] || exec {binary} "$@"
 shift
 {binary} serve --http 127.0.0.1:{port} "$@" > {log} 2>&1 &
@@ -139,7 +147,8 @@ class Sandbox:
             (self.folder / name).symlink_to(REPOSITORY / name)
         (self.folder / ".venv").symlink_to(Path(sys.prefix))
         self._script("curl", CURL.format(last=self.last))
-        self._script("quiver", QUIVER.format(binary=binary(), port=free_port(), log=self.folder / "serve.log"))
+        self._script("quiver", QUIVER.format(binary=binary(), port=free_port(), url=f"http://127.0.0.1:{self.server.port}",
+                                              log=self.folder / "serve.log"))
         (bin_folder / "quiver").symlink_to(self.folder / "bin/quiver")
 
     def _script(self, name, text):
@@ -203,6 +212,8 @@ class Sandbox:
         return result["points"][0] if "points" in result else result
 
     def _run_sh(self, block, text):
+        # The page's own server has that port.
+        text = re.sub(r"(quiver serve .*grpc\.port=)\d+", lambda m: f"{m[1]}{free_port()}", text)
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=self.folder, env=self.environment(),
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BLOCK_TIMEOUT_S)
         assert done.returncode == 0, f"{block.place}: exit status {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"

@@ -1,6 +1,4 @@
 """What blocks of the documentation take for granted. Each function gets the sandbox of the page."""
-import shutil
-
 import numpy as np
 
 from docs_blocks import blocks_of
@@ -57,9 +55,10 @@ def client(sandbox):
 def arrays(sandbox):
     """rows.npy and queries.npy, and a collection `docs` of such rows."""
     sample = REPOSITORY / "examples/arxiv-3k"
-    shutil.copyfile(sample / "dense.npy", sandbox.folder / "rows.npy")
-    shutil.copyfile(sample / "queries.dense.npy", sandbox.folder / "queries.npy")
-    server, rows = sandbox.server, np.load(sample / "dense.npy")[:1000].astype("f4")
+    rows = np.load(sample / "dense.npy")[:300].astype("f4")
+    np.save(sandbox.folder / "rows.npy", rows)
+    np.save(sandbox.folder / "queries.npy", np.load(sample / "queries.dense.npy")[:40])
+    server = sandbox.server
     server.put("/collections/docs", {"vectors": {"size": rows.shape[1], "distance": "Dot"}}).result
     points = [{"id": i, "vector": row} for i, row in enumerate(rows.tolist())]
     server.put("/collections/docs/points?wait=true", {"points": points}).result
