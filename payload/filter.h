@@ -94,9 +94,10 @@ struct ValuesCount {
 struct IsEmpty {
   bool value = true;
 };
-/// True for an explicit null, also inside an array.
+/// True for an explicit null; with `value = false` true for the opposite.
 struct IsNull {
   bool value = true;
+  bool in_arrays = true;  ///< whether a null inside an array counts
 };
 
 /// What the values under one key must satisfy.

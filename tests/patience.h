@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <thread>
 
 namespace quiver {
 
@@ -22,6 +23,18 @@ inline std::chrono::steady_clock::duration patience(std::chrono::duration<double
 
 inline std::chrono::steady_clock::time_point patience_end(std::chrono::duration<double> idle) {
   return std::chrono::steady_clock::now() + patience(idle);
+}
+
+/// True once `condition` holds; false after `patience(idle)`.
+template <class Condition>
+[[nodiscard]] bool comes_true(Condition condition,
+                              std::chrono::duration<double> idle = std::chrono::seconds(10)) {
+  const auto end = patience_end(idle);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
 }
 
 }  // namespace quiver

@@ -98,7 +98,7 @@ class ReplicaOfShard final : public Replica {
   ReplicaOfShard(std::shared_ptr<const Collection> collection, std::shared_ptr<Shard> shard)
       : collection_(std::move(collection)), shard_(std::move(shard)) {}
 
-  [[nodiscard]] EntryNumber applied() const override { return log().applied(); }
+  [[nodiscard]] EntryNumber applied() const override { return log().visible(); }
   [[nodiscard]] Result<> store_body(const EntryId& id, std::string_view body) override {
     return log().store_body(id, body);
   }

@@ -75,7 +75,7 @@ class Replica {
  public:
   virtual ~Replica() = default;
 
-  /// The number of the last entry applied.
+  /// The number of the last entry applied and visible.
   [[nodiscard]] virtual EntryNumber applied() const = 0;
   /// Durable on return. kInvalidArgument if `body` has another hash.
   [[nodiscard]] virtual Result<> store_body(const EntryId& id, std::string_view body) = 0;

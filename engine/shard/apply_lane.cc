@@ -139,6 +139,7 @@ void ApplyLane::apply_committed() noexcept {
     apply_to_memory();
     table_.set_applied();
     status_.publish();
+    log_.set_visible();
   });
 }
 

@@ -39,6 +39,7 @@ Result<> ReplicatedLog::load() {
                 fmt::format("the number of the last entry is damaged: `{}`", *stored));
   }
   applied_ = *applied;
+  visible_ = *applied;  // nobody reads before the shard is open
   return {};
 }
 

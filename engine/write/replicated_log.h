@@ -42,10 +42,13 @@ class ReplicatedLog final : public ShardLog {
     return rows_.replay(from, visit);
   }
   [[nodiscard]] EntryNumber applied() const override { return applied_; }
+  void set_visible() noexcept override { visible_ = applied_.load(); }
   bool wait_until_idle(std::chrono::milliseconds patience) override QV_EXCLUDES(mutex_);
 
   // Any thread.
   [[nodiscard]] const ShardName& name() const { return name_; }
+  /// The number of the last entry that readers see: `applied()` or, for a moment, less.
+  [[nodiscard]] EntryNumber visible() const { return visible_; }
   /// Durable on return. kInvalidArgument if `body` has another hash.
   [[nodiscard]] Result<> store_body(const EntryId& id, std::string_view body);
   /// nullopt if it is not here. kDataLoss if it is damaged.
@@ -67,6 +70,7 @@ class ReplicatedLog final : public ShardLog {
   SerialLane& lane_;
   Replication& replication_;
   std::atomic<EntryNumber> applied_ = 0;
+  std::atomic<EntryNumber> visible_ = 0;
 
   Mutex mutex_;
   CondVar idle_;

@@ -50,8 +50,10 @@ class ShardLog {
     (void)group, (void)last;
     committed(fail(Code::kUnimplemented, "entries for a shard that is on this node only"));
   }
-  /// The number of the last entry applied; 0: none, or the shard is not replicated.
+  /// The number of the last entry written; 0: none, or the shard is not replicated.
   [[nodiscard]] virtual std::uint64_t applied() const { return 0; }
+  /// Called in the lane once readers see all that was written.
+  virtual void set_visible() noexcept {}
   /// False if a group is still on its way after `patience`.
   virtual bool wait_until_idle(std::chrono::milliseconds patience) {
     (void)patience;

@@ -117,7 +117,18 @@ class Matcher {
     });
   }
   void match(const IsEmpty& condition) { match_flag(RowFacts::kEmpty, condition.value); }
-  void match(const IsNull& condition) { match_flag(RowFacts::kNull, condition.value); }
+  void match(const IsNull& condition) {
+    if (condition.in_arrays) return match_flag(RowFacts::kNull, condition.value);
+    const RowFacts* facts = column_.facts.data();
+    within_.for_each([&](std::size_t row) {
+      const bool has_null = facts[row].has(RowFacts::kNull);
+      if (has_null && facts[row].has(RowFacts::kManyRoots)) {
+        out_.maybe.set(row);
+      } else if ((has_null && facts[row].count == 0) == condition.value) {
+        out_.yes.set(row);  // an array with a null in it has a count
+      }
+    });
+  }
 
  private:
   std::size_t n_within() {

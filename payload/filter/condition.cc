@@ -205,7 +205,9 @@ bool document_passes(const IsEmpty& condition, const JsonPath& path, const Value
 }
 bool document_passes(const IsNull& condition, const JsonPath& path, const Value& document) {
   bool null = false;
-  for_each_element(document, path, [&](const Value& element) { null = null || element.is_null(); });
+  const auto visit = [&](const Value& value) { null = null || value.is_null(); };
+  condition.in_arrays ? for_each_element(document, path, visit)
+                      : for_each_value(document, path, visit);
   return null == condition.value;
 }
 

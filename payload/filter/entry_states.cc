@@ -93,7 +93,7 @@ class StateMaker {
 
   std::optional<EntryStates> make(const IsNull& condition) {
     set(SpecialEntry::kNull, kYes);
-    set(SpecialEntry::kNullElement, kYes);
+    if (condition.in_arrays) set(SpecialEntry::kNullElement, kYes);
     out_.is_negated = !condition.value;
     return take();
   }

@@ -54,7 +54,7 @@ class TextWriter {
   template <class... Ts>
   void add(const std::variant<Ts...>& value) {
     add(static_cast<std::uint8_t>(value.index()));
-    std::visit([this](const auto& one) { add(one); }, value);
+    std::visit([this](const auto& one) { this->add(one); }, value);
   }
   void add(const std::shared_ptr<const Filter>& filter) { add(*filter); }
   void add(const PointId& id) {
@@ -79,7 +79,7 @@ class TextWriter {
   void add(const GeoRadius& radius) { add(radius.center), add(radius.radius_m); }
   void add(const GeoPolygon& polygon) { add(polygon.exterior), add(polygon.interiors); }
   void add(const IsEmpty& empty) { add(empty.value); }
-  void add(const IsNull& null) { add(null.value); }
+  void add(const IsNull& null) { add(null.value), add(null.in_arrays); }
   void add(const FieldCondition& field) { add(field.key), add(field.condition); }
   void add(const HasId& has) { add(has.ids); }
   void add(const HasVector& has) { add(has.name); }

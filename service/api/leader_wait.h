@@ -9,6 +9,9 @@
 
 namespace quiver::service::api {
 
+/// Seconds after which a client may try again what wanted a leader.
+inline constexpr int kLeaderRetryS = 1;
+
 /// Calls `attempt()` until it returns a value, with pauses, as long as the call is younger than
 /// `patience` and not cancelled; at least once. nullopt: it never did. Blocks.
 template <class Attempt>

@@ -20,7 +20,6 @@ constexpr std::size_t kThreads = 32;
 constexpr client::CallLimits kLimits = {.connect = std::chrono::milliseconds(500),
                                         .answer = std::chrono::minutes(10)};
 constexpr auto kSilence = std::chrono::seconds(4);
-constexpr int kRetryAfterSeconds = 1;
 /// Marks the refusal of a node that does not lead.
 constexpr std::string_view kNotLeading = "x-quiver-not-leading";
 
@@ -106,7 +105,7 @@ Decoded<std::optional<Answer>> Forwarder::answer_elsewhere(Exchange& exchange) {
 }
 
 Decoded<Answer> Forwarder::refuse_forwarded(Exchange& exchange, const Leader& leader) const {
-  exchange.response.retry_after_s = kRetryAfterSeconds;
+  exchange.response.retry_after_s = api::kLeaderRetryS;
   exchange.response.extra_headers += fmt::format("\r\n{}: 1", kNotLeading);
   return fail(unavailable(
       fmt::format("node {} does not lead now, {}", self_,
@@ -118,7 +117,7 @@ Decoded<Answer> Forwarder::answer_by_leader(Exchange& exchange) {
   auto answer = api::until_answered(exchange, options_.leader_patience,
                                     [&] { return attempt(exchange, reason); });
   if (answer) return *std::move(answer);
-  exchange.response.retry_after_s = kRetryAfterSeconds;
+  exchange.response.retry_after_s = api::kLeaderRetryS;
   return fail(unavailable("the change was not made: " + reason));
 }
 
@@ -142,7 +141,7 @@ Forwarder::Attempt Forwarder::send(Exchange& exchange, const cluster::NodeAddres
     return std::nullopt;
   }
   if (!answer) {
-    exchange.response.retry_after_s = kRetryAfterSeconds;
+    exchange.response.retry_after_s = api::kLeaderRetryS;
     return fail(unavailable(answer.error().message() + "; the operation may be sent again"));
   }
   if (client::find_header(answer->head, kNotLeading)) {

@@ -8,6 +8,7 @@
 #include "base/observe/request_log.h"
 #include "service/api/answer.h"
 #include "service/api/fresh_reads.h"
+#include "service/api/leader_wait.h"
 #include "service/http/content_encoding.h"
 #include "service/http/exchange/on_executor.h"
 
@@ -170,8 +171,10 @@ Decoded<Answer> Front::answer_allowed(Exchange& exchange) {
 
 Decoded<Answer> Front::answer_fresh(Exchange& exchange) {
   return on_executor(exchange, runtime_.blocking(), [this](Exchange& x) -> Decoded<Answer> {
-    QV_TRY(api::wait_until_fresh(x, collection_of(x, *x.route), asked_seconds(x)));
-    return answer_here(x);
+    auto fresh = api::wait_until_fresh(x, collection_of(x, *x.route), asked_seconds(x));
+    if (fresh) return answer_here(x);
+    x.response.retry_after_s = api::kLeaderRetryS;
+    return fail(std::move(fresh).error());
   });
 }
 

@@ -76,8 +76,8 @@ class ClusterModel : public ClusterRig {
 
   void check_all_nodes() {
     mend();
-    ASSERT_TRUE(wait_until([&] { return leader() != nullptr; }));
-    ASSERT_TRUE(wait_until(
+    ASSERT_TRUE(comes_true([&] { return leader() != nullptr; }));
+    ASSERT_TRUE(comes_true(
         [&] { return update(leader()->database(), "docs", point(1000, "last")).has_value(); }));
     const auto expected = points(leader()->database(), "docs");
     for (const auto& [id, possible] : possible_) {
@@ -86,7 +86,7 @@ class ClusterModel : public ClusterRig {
       EXPECT_TRUE(possible.contains(value)) << "point " << id << " has " << value;
     }
     for (const auto& node : nodes_) {
-      EXPECT_TRUE(wait_until([&] { return points(node->database(), "docs") == expected; }));
+      EXPECT_TRUE(comes_true([&] { return points(node->database(), "docs") == expected; }));
     }
   }
 

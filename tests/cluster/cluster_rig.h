@@ -13,7 +13,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -176,19 +175,9 @@ class ClusterRig : public ::testing::Test {
       nodes_.push_back(std::make_unique<TestNode>(store_, network_, folder_.path(), i));
       nodes_.back()->start();
     }
-    ASSERT_TRUE(wait_until([&] { return leader() != nullptr && n_active() == kNodes; }));
+    ASSERT_TRUE(comes_true([&] { return leader() != nullptr && n_active() == kNodes; }));
   }
   void TearDown() override { nodes_.clear(); }
-
-  template <class Condition>
-  [[nodiscard]] static bool wait_until(Condition condition) {
-    const auto end = patience_end(std::chrono::seconds(10));
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > end) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return true;
-  }
 
   /// nullptr: nobody leads now.
   [[nodiscard]] TestNode* leader() {

@@ -149,7 +149,7 @@ TEST_F(DamagedReplicaTest, IsNotRepairedButCopied) {
   }
   const auto expected = points(leader()->database(), "docs");
   TestNode* damaged = follower();
-  ASSERT_TRUE(wait_until([&] { return points(damaged->database(), "docs") == expected; }));
+  ASSERT_TRUE(comes_true([&] { return points(damaged->database(), "docs") == expected; }));
   damaged->end();
   ASSERT_GT(damage_logs(damaged->folder()), 0);
   {
@@ -166,8 +166,8 @@ TEST_F(DamagedReplicaTest, IsNotRepairedButCopied) {
   const fs::path saved = damaged->folder().string() + "-saved";
   fs::rename(damaged->folder(), saved);
   damaged->start();
-  EXPECT_TRUE(wait_until([&] { return points(damaged->database(), "docs") == expected; }));
-  EXPECT_TRUE(wait_until([&] { return n_active() == kNodes; }));
+  EXPECT_TRUE(comes_true([&] { return points(damaged->database(), "docs") == expected; }));
+  EXPECT_TRUE(comes_true([&] { return n_active() == kNodes; }));
 
   // If no other node had the points.
   engine::DatabaseOptions options;

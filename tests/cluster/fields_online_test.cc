@@ -62,8 +62,8 @@ TEST_F(FieldsOnlineTest, FieldsChangeWhileEntriesAreApplied) {
   const auto expected_fields = fields(*leads);
   EXPECT_EQ(expected_fields.size(), 21U);
   for (const auto& node : nodes_) {
-    EXPECT_TRUE(wait_until([&] { return points(node->database(), "docs") == expected; }));
-    EXPECT_TRUE(wait_until([&] { return fields(*node) == expected_fields; }));
+    EXPECT_TRUE(comes_true([&] { return points(node->database(), "docs") == expected; }));
+    EXPECT_TRUE(comes_true([&] { return fields(*node) == expected_fields; }));
   }
 }
 
@@ -72,7 +72,7 @@ TEST_F(FieldsOnlineTest, AConfigurationThatRowsCannotFollowIsRefused) {
   ASSERT_TRUE(update(leader()->database(), "docs", point(1, "a")));
   ASSERT_TRUE(add("extra", 3));
   TestNode* other = follower();
-  ASSERT_TRUE(wait_until([&] { return fields(*other).size() == 2; }));
+  ASSERT_TRUE(comes_true([&] { return fields(*other).size() == 2; }));
   const auto collection = *other->database().collection("docs");
   const auto before = collection->config();
   auto fewer = *before;
@@ -86,9 +86,9 @@ TEST_F(FieldsOnlineTest, AConfigurationThatRowsCannotFollowIsRefused) {
   }
   EXPECT_EQ(fields(*other), before->fields);
   ASSERT_TRUE(update(leader()->database(), "docs", point(2, "b")));
-  EXPECT_TRUE(wait_until([&] { return points(other->database(), "docs").size() == 2; }));
+  EXPECT_TRUE(comes_true([&] { return points(other->database(), "docs").size() == 2; }));
   ASSERT_TRUE(drop("extra"));
-  EXPECT_TRUE(wait_until([&] { return engine::is_dropped(fields(*other)[1]); }))
+  EXPECT_TRUE(comes_true([&] { return engine::is_dropped(fields(*other)[1]); }))
       << "a dropped field keeps its place";
 }
 

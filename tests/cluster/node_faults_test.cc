@@ -61,14 +61,14 @@ TEST_F(NodeFaultsTest, AnotherNodeLeadsAfterAShardKeyWasDropped) {
   collection.reset();
   EXPECT_TRUE(first->node().wait_until_fresh("docs", patience_end(std::chrono::seconds(3))));
   first->end();
-  EXPECT_TRUE(wait_until([&] { return leader() != nullptr; }));
+  EXPECT_TRUE(comes_true([&] { return leader() != nullptr; }));
 }
 
 TEST_F(NodeFaultsTest, NoNodeDropsItsDataForALedgerThatLostAll) {
   make("docs", 10);
   const auto expected = points(leader()->database(), "docs");
   for (const auto& node : nodes_) {
-    ASSERT_TRUE(wait_until([&] { return points(node->database(), "docs") == expected; }));
+    ASSERT_TRUE(comes_true([&] { return points(node->database(), "docs") == expected; }));
     node->end();
   }
   nodes_.clear();
@@ -78,7 +78,7 @@ TEST_F(NodeFaultsTest, NoNodeDropsItsDataForALedgerThatLostAll) {
     nodes_.back()->start();
   }
   for (const auto& node : nodes_) {
-    ASSERT_TRUE(wait_until([&] { return !node->node().view().refusal.empty(); }));
+    ASSERT_TRUE(comes_true([&] { return !node->node().view().refusal.empty(); }));
     EXPECT_NE(node->node().view().refusal.find("lost its data"), std::string::npos);
     EXPECT_EQ(points(node->database(), "docs"), expected);
   }
@@ -94,7 +94,7 @@ TEST_F(NodeFaultsTest, ALedgerThatLostEntriesIsNotFollowed) {
   Transaction back;
   back.writes = {{tail, encode_tail({older, std::string(engine::kEntryHashBytes, 'x')})}};
   ASSERT_TRUE(store_->transact(back));
-  ASSERT_TRUE(wait_until([&] {
+  ASSERT_TRUE(comes_true([&] {
     return std::ranges::all_of(nodes_, [](const auto& node) {
       return node->node().view().refusal.find("lost entries") != std::string::npos;
     });
@@ -110,7 +110,7 @@ TEST_F(NodeFaultsTest, ADeposedLeaderAcknowledgesNoDeleteOfWhatItDoesNotKnow) {
   });
   network_.set_cut_off(old->peer(), true);
   TestNode* now = nullptr;
-  ASSERT_TRUE(wait_until([&] {
+  ASSERT_TRUE(comes_true([&] {
     for (const auto& node : nodes_) {
       if (node.get() != old && node->leads()) now = node.get();
     }
@@ -140,12 +140,12 @@ TEST_F(NodeFaultsTest, ADropUnderLoadLeavesNothingToWaitFor) {
   EXPECT_TRUE(database.drop_collection("docs"));
   stop = true;
   for (auto& writer : writers) writer.join();
-  EXPECT_TRUE(wait_until([&] {
+  EXPECT_TRUE(comes_true([&] {
     const auto view = leader()->node().view();
     return std::ranges::all_of(view.members, [](const auto& m) { return m.lag_entries == 0; });
   }));
   const Keys keys("quiver");
-  EXPECT_TRUE(wait_until([&] {
+  EXPECT_TRUE(comes_true([&] {
     const std::string tails = keys.state() + "tail/";
     return store_->range({tails, prefix_end(tails)})->items.empty();
   }));
@@ -166,11 +166,11 @@ TEST_F(NodeFaultsTest, AConfigurationOfUnknownOutcomeIsAdoptedByTheLeader) {
   ASSERT_FALSE(added);
   EXPECT_NE(added.error().message().find("not known"), std::string::npos);
   for (const auto& node : nodes_) {
-    EXPECT_TRUE(wait_until([&] { return n_fields(*node) == 2; })) << node->peer();
+    EXPECT_TRUE(comes_true([&] { return n_fields(*node) == 2; })) << node->peer();
   }
-  ASSERT_TRUE(wait_until([&] { return leader() != nullptr && add_field(*leader(), "more"); }));
+  ASSERT_TRUE(comes_true([&] { return leader() != nullptr && add_field(*leader(), "more"); }));
   for (const auto& node : nodes_) {
-    EXPECT_TRUE(wait_until([&] { return n_fields(*node) == 3; })) << node->peer();
+    EXPECT_TRUE(comes_true([&] { return n_fields(*node) == 3; })) << node->peer();
   }
 }
 
@@ -203,10 +203,10 @@ TEST_F(NodeFaultsTest, ANodeIsSeenAfterItsRegistrationWasLost) {
     return found->items.empty() ? LeaseId{0} : found->items[0].lease;
   };
   store_->expire_lease(lease());
-  ASSERT_TRUE(wait_until([&] { return n_calls >= 2; }));
+  ASSERT_TRUE(comes_true([&] { return n_calls >= 2; }));
   node->ledger().deliver_late();  // bound to the lease before
   std::this_thread::sleep_for(milliseconds(2500));
-  EXPECT_TRUE(wait_until([&] { return lease() != 0; }));
+  EXPECT_TRUE(comes_true([&] { return lease() != 0; }));
 }
 
 /// As if its disk were full.
@@ -227,11 +227,11 @@ TEST_F(NodeFaultsTest, ANodeThatCannotCatchUpLeavesTheKeyToAnother) {
   behind->set_cut_off(false);
   std::this_thread::sleep_for(milliseconds(2500));
   healthy->ledger().set_reachable(true);
-  EXPECT_TRUE(wait_until([&] { return healthy->leads(); }));
+  EXPECT_TRUE(comes_true([&] { return healthy->leads(); }));
   network_.set_filter({});
   const auto expected = points(healthy->database(), "docs");
   EXPECT_EQ(expected.size(), 5U);
-  EXPECT_TRUE(wait_until([&] { return points(behind->database(), "docs") == expected; }));
+  EXPECT_TRUE(comes_true([&] { return points(behind->database(), "docs") == expected; }));
 }
 
 TEST_F(NodeFaultsTest, ANodeThatIsInVainWaitedForIsWaitedForOnce) {
@@ -250,7 +250,7 @@ TEST_F(NodeFaultsTest, ANodeThatIsInVainWaitedForIsWaitedForOnce) {
   EXPECT_LT(Clock::now() - begin, patience(std::chrono::seconds(3)));
   network_.set_filter({});
   const auto expected = points(first->database(), "docs");
-  EXPECT_TRUE(wait_until([&] { return points(slow->database(), "docs") == expected; }));
+  EXPECT_TRUE(comes_true([&] { return points(slow->database(), "docs") == expected; }));
 }
 
 TEST_F(NodeFaultsTest, ACollectionThatCannotBeAdoptedStopsNoOther) {
@@ -259,7 +259,7 @@ TEST_F(NodeFaultsTest, ACollectionThatCannotBeAdoptedStopsNoOther) {
   ASSERT_TRUE(leader()->database().create_collection("docs", config(1)));
   ASSERT_TRUE(leader()->database().create_collection("other", config(1)));
   ASSERT_TRUE(update(leader()->database(), "other", point(1, "a")));
-  EXPECT_TRUE(wait_until([&] { return points(node->database(), "other").size() == 1; }));
+  EXPECT_TRUE(comes_true([&] { return points(node->database(), "other").size() == 1; }));
   EXPECT_TRUE(node->node().wait_until_fresh("other", patience_end(std::chrono::seconds(3))));
 }
 
@@ -280,7 +280,7 @@ TEST_F(NodeFaultsTest, AnEmptyNodeDoesNotCountUntilItHasAll) {
   std::this_thread::sleep_for(milliseconds(2000));
   EXPECT_FALSE(counts());
   network_.set_filter({});
-  EXPECT_TRUE(wait_until(counts));
+  EXPECT_TRUE(comes_true(counts));
   EXPECT_EQ(points(node->database(), "docs").size(), 20U);
 }
 

@@ -46,9 +46,9 @@ TEST_F(NodeTest, TheCatalogIsTheSameOnAllNodes) {
   ASSERT_TRUE((*collection)->create_index(index, engine::Ack::kVisible));
   ASSERT_TRUE(database.drop_collection("b"));
   for (const auto& node : nodes_) {
-    ASSERT_TRUE(wait_until([&] { return !node->database().exists("b"); }));
-    ASSERT_TRUE(wait_until([&] { return node->database().exists("first"); }));
-    ASSERT_TRUE(wait_until(
+    ASSERT_TRUE(comes_true([&] { return !node->database().exists("b"); }));
+    ASSERT_TRUE(comes_true([&] { return node->database().exists("first"); }));
+    ASSERT_TRUE(comes_true(
         [&] { return (*node->database().collection("first"))->config()->indexes.size() == 1; }));
   }
   // A collection of the same name is another one.
@@ -57,7 +57,7 @@ TEST_F(NodeTest, TheCatalogIsTheSameOnAllNodes) {
   ASSERT_TRUE(database.create_collection("a", config()));
   ASSERT_TRUE(update(database, "a", point(2, "new")));
   for (const auto& node : nodes_) {
-    ASSERT_TRUE(wait_until([&] { return points(node->database(), "a").size() == 1; }));
+    ASSERT_TRUE(comes_true([&] { return points(node->database(), "a").size() == 1; }));
     EXPECT_TRUE(points(node->database(), "a").contains(2));
   }
 }
@@ -69,14 +69,14 @@ TEST_F(NodeTest, AnotherNodeLeadsAfterTheLeaderIsGone) {
   }
   TestNode* gone = leader();
   gone->end();
-  ASSERT_TRUE(wait_until([&] { return leader() != nullptr; }));
+  ASSERT_TRUE(comes_true([&] { return leader() != nullptr; }));
   for (std::uint64_t i = 10; i < 20; ++i) {
     ASSERT_TRUE(update(leader()->database(), "docs", point(i, "b")));
   }
   const auto expected = points(leader()->database(), "docs");
   EXPECT_EQ(expected.size(), 20U);
   gone->start();
-  ASSERT_TRUE(wait_until([&] { return points(gone->database(), "docs") == expected; }));
+  ASSERT_TRUE(comes_true([&] { return points(gone->database(), "docs") == expected; }));
 }
 
 TEST_F(NodeTest, ALeaderThatIsCutOffAcknowledgesNothing) {
@@ -87,14 +87,14 @@ TEST_F(NodeTest, ALeaderThatIsCutOffAcknowledgesNothing) {
   // It may not know yet that it is cut off.
   const auto lost = update(old->database(), "docs", point(2, "lost"));
   EXPECT_FALSE(lost);
-  ASSERT_TRUE(wait_until([&] { return leader() != nullptr && leader() != old; }));
+  ASSERT_TRUE(comes_true([&] { return leader() != nullptr && leader() != old; }));
   ASSERT_TRUE(update(leader()->database(), "docs", point(3, "after")));
   EXPECT_EQ(points(old->database(), "docs").size(), 1U);  // it still answers, from what it has
   old->set_cut_off(false);
   const std::map<std::uint64_t, std::string> expected{{1, R"({"value":"before"})"},
                                                       {3, R"({"value":"after"})"}};
   for (const auto& node : nodes_) {
-    EXPECT_TRUE(wait_until([&] { return points(node->database(), "docs") == expected; }));
+    EXPECT_TRUE(comes_true([&] { return points(node->database(), "docs") == expected; }));
   }
 }
 
@@ -115,9 +115,9 @@ TEST_F(NodeTest, ChangesWaitForAMajority) {
   EXPECT_EQ(points(leads->database(), "docs").size(), 1U);
   others[0]->start();
   ASSERT_TRUE(
-      wait_until([&] { return update(leads->database(), "docs", point(3, "c")).has_value(); }));
+      comes_true([&] { return update(leads->database(), "docs", point(3, "c")).has_value(); }));
   // It was late, so the change did not wait for it.
-  EXPECT_TRUE(wait_until([&] { return points(others[0]->database(), "docs").size() == 2; }));
+  EXPECT_TRUE(comes_true([&] { return points(others[0]->database(), "docs").size() == 2; }));
 }
 
 TEST_F(NodeTest, AllNodesComeBack) {
@@ -128,9 +128,9 @@ TEST_F(NodeTest, AllNodesComeBack) {
   const auto expected = points(leader()->database(), "docs");
   for (const auto& node : nodes_) node->end();
   for (const auto& node : nodes_) node->start();
-  ASSERT_TRUE(wait_until([&] { return leader() != nullptr; }));
+  ASSERT_TRUE(comes_true([&] { return leader() != nullptr; }));
   for (const auto& node : nodes_) {
-    EXPECT_TRUE(wait_until([&] { return points(node->database(), "docs") == expected; }));
+    EXPECT_TRUE(comes_true([&] { return points(node->database(), "docs") == expected; }));
   }
   EXPECT_TRUE(update(leader()->database(), "docs", point(99, "b")));
 }
@@ -145,8 +145,8 @@ TEST_F(NodeTest, ANewNodeTakesThePlaceOfOneThatIsGone) {
   std::filesystem::remove_all(gone->folder());
   gone->start();
   const auto expected = points(leader()->database(), "docs");
-  EXPECT_TRUE(wait_until([&] { return points(gone->database(), "docs") == expected; }));
-  EXPECT_TRUE(wait_until([&] { return n_active() == kNodes; }));
+  EXPECT_TRUE(comes_true([&] { return points(gone->database(), "docs") == expected; }));
+  EXPECT_TRUE(comes_true([&] { return n_active() == kNodes; }));
   EXPECT_EQ(leader()->node().view().members.size(), 3U);
 }
 
@@ -154,7 +154,7 @@ TEST_F(NodeTest, ANodeThatWasAwayTooLongGetsACopy) {
   TestNode::keep_entries = 10;
   for (const auto& node : nodes_) node->end();
   for (const auto& node : nodes_) node->start();
-  ASSERT_TRUE(wait_until([&] { return leader() != nullptr; }));
+  ASSERT_TRUE(comes_true([&] { return leader() != nullptr; }));
   ASSERT_TRUE(leader()->database().create_collection("docs", config(1)));
   for (std::uint64_t i = 0; i < 60; ++i) {
     ASSERT_TRUE(update(leader()->database(), "docs", point(i, "a")));
@@ -166,10 +166,10 @@ TEST_F(NodeTest, ANodeThatWasAwayTooLongGetsACopy) {
   std::filesystem::remove_all(gone->folder());
   gone->start();
   const auto expected = points(leader()->database(), "docs");
-  EXPECT_TRUE(wait_until([&] { return points(gone->database(), "docs") == expected; }));
-  EXPECT_TRUE(wait_until([&] { return n_active() == kNodes; }));
+  EXPECT_TRUE(comes_true([&] { return points(gone->database(), "docs") == expected; }));
+  EXPECT_TRUE(comes_true([&] { return n_active() == kNodes; }));
   ASSERT_TRUE(update(leader()->database(), "docs", point(100, "b")));
-  EXPECT_TRUE(wait_until([&] { return points(gone->database(), "docs").size() == 61; }));
+  EXPECT_TRUE(comes_true([&] { return points(gone->database(), "docs").size() == 61; }));
   TestNode::keep_entries = 10'000;
 }
 
@@ -190,7 +190,7 @@ TEST_F(NodeTest, AnAnswerOfTheLedgerThatIsLostLosesNothing) {
   const auto expected = points(leader()->database(), "docs");
   EXPECT_EQ(expected.size(), 20U);
   for (const auto& node : nodes_) {
-    EXPECT_TRUE(wait_until([&] { return points(node->database(), "docs") == expected; }));
+    EXPECT_TRUE(comes_true([&] { return points(node->database(), "docs") == expected; }));
   }
 }
 

@@ -88,7 +88,7 @@ class RandomData:
             "title": " ".join(r.choices(WORDS, k=r.randint(1, 5))),
             "arr": [{"a": r.randint(0, 9), "b": r.choice(TAGS)} for _ in range(r.randint(0, 4))],
             "obj": {"x": r.randint(0, 9), "y": {"z": r.choice(TAGS), "w": 1.5}},
-            "maybe": r.choice([None, [], "some", "thing"]),
+            "maybe": r.choice([None, [], [None], "some", "thing"]),
             "mixed": r.choice(["3", 3, "4", 4]),
             "uid": str(uuid.UUID(int=r.randint(0, 5))),
         }

@@ -8,7 +8,7 @@ import time
 
 import grpc
 import pytest
-from patience import patience
+from patience import comes_true, patience
 from qdrant_client import models
 from quiver_cluster import HAS_ETCD, Cluster
 from quiver_server import binary
@@ -39,13 +39,6 @@ def upsert(node, collection, ids, value="a"):
     return node.put(f"/collections/{collection}/points?wait=true", body)
 
 
-def eventually(condition, timeout_s=20):
-    deadline = time.monotonic() + patience(timeout_s)
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come about in time"
-        time.sleep(0.05)
-
-
 def test_each_node_takes_changes_and_all_answer_alike(cluster, name):
     for i, node in enumerate(cluster.nodes):
         if i == 0:
@@ -71,12 +64,12 @@ def test_the_catalog_is_changed_through_any_node(cluster, name):
     assert follower.post("/collections/aliases", {"actions": [
         {"create_alias": {"collection_name": name, "alias_name": alias}}]}).status == 200
     for node in cluster.nodes:
-        eventually(lambda node=node: node.get(f"/collections/{alias}").status == 200)
-        eventually(lambda node=node: "value" in node.get(f"/collections/{alias}").result["payload_schema"])
+        assert comes_true(lambda node=node: node.get(f"/collections/{alias}").status == 200)
+        assert comes_true(lambda node=node: "value" in node.get(f"/collections/{alias}").result["payload_schema"])
     assert upsert(cluster.leader(), alias, [1]).status == 200
     assert follower.delete(f"/collections/{name}").status == 200
     for node in cluster.nodes:
-        eventually(lambda node=node: node.get(f"/collections/{name}").status == 404)
+        assert comes_true(lambda node=node: node.get(f"/collections/{name}").status == 404)
 
 
 def test_errors_are_those_of_the_leader(cluster, name):
@@ -165,7 +158,7 @@ class Writers:
         self.cluster.wait_settled()
         expected = points(self.cluster.leader(), self.collection)
         for node in self.cluster.nodes:
-            eventually(lambda node=node: points(node, self.collection) == expected)
+            assert comes_true(lambda node=node: points(node, self.collection) == expected)
         found = {point["id"]: point["payload"]["value"] for point in expected}
         for point, values in self.possible.items():
             assert found.get(point) in values, f"point {point} is {found.get(point)}, and may be {values}"
@@ -184,8 +177,8 @@ def test_kill9_loses_nothing_that_was_acknowledged(cluster, name, whom):
         time.sleep(0.2 if whom == "all" else patience(2))
         before = writers.n_acknowledged
         if whom != "all":
-            eventually(lambda: cluster.leader() is not None)
-            eventually(lambda: writers.n_acknowledged > before)
+            assert comes_true(lambda: cluster.leader() is not None)
+            assert comes_true(lambda: writers.n_acknowledged > before)
         for node in killed:
             node.start(wait=False)
         cluster.wait_settled()
@@ -228,23 +221,23 @@ def test_a_node_that_lost_everything_is_replaced_by_an_empty_one(tmp_path):
     cluster = Cluster(tmp_path)
     with contextlib.closing(cluster.start()):
         make(cluster.nodes[0], "kept")
-        eventually(lambda: active_nodes(cluster.leader(), "kept") == 3)
+        assert comes_true(lambda: active_nodes(cluster.leader(), "kept") == 3)
         n_points = 0
         for i, node in enumerate(cluster.nodes):
             node.kill9()
             shutil.rmtree(node.data_dir)
             node.start(wait=False)
             cluster.wait_settled()
-            eventually(lambda: active_nodes(cluster.leader(), "kept") == 3, timeout_s=40)
-            eventually(lambda i=i: etcd_is_healthy(cluster.peers[i]), timeout_s=60)
+            assert comes_true(lambda: active_nodes(cluster.leader(), "kept") == 3, idle_s=40)
+            assert comes_true(lambda i=i: etcd_is_healthy(cluster.peers[i]), idle_s=60)
             other = cluster.nodes[(i + 1) % 3]
             other.kill9()
-            eventually(lambda n=n_points: upsert(node, "kept", range(n, n + 10)).status == 200)  # noqa: B023
+            assert comes_true(lambda n=n_points: upsert(node, "kept", range(n, n + 10)).status == 200)  # noqa: B023
             n_points += 10
             other.start(wait=False)
             cluster.wait_settled()
-            eventually(lambda: active_nodes(cluster.leader(), "kept") == 3)
-            eventually(lambda i=i: etcd_is_healthy(cluster.peers[(i + 1) % 3]), timeout_s=60)
+            assert comes_true(lambda: active_nodes(cluster.leader(), "kept") == 3)
+            assert comes_true(lambda i=i: etcd_is_healthy(cluster.peers[(i + 1) % 3]), idle_s=60)
         for node in cluster.nodes:
             answer = node.post("/collections/kept/points/count?consistency=all", {"exact": True})
             assert answer.result["count"] == n_points
@@ -275,6 +268,7 @@ def test_alone_a_node_answers_reads_but_none_with_consistency(tmp_path):
         for wanted in ("majority", "quorum", "all", "2"):
             answer = node.post(f"{count}?consistency={wanted}&timeout=1", {"exact": True})
             assert answer.status == 503, answer.text
+            assert answer.headers["retry-after"] == "1"
         with contextlib.closing(node.client(prefer_grpc=True, grpc_port=node.grpc_port)) as client:
             assert client.query_points("some", query=[1, 2, 3, 4]).points
             with pytest.raises(grpc.RpcError) as refused:

@@ -1,9 +1,8 @@
 """What nodes of a cluster say of it, changes over gRPC, and what is refused. Changes and faults: test_cluster.py."""
 import subprocess
-import time
 
 import pytest
-from patience import patience
+from patience import comes_true, patience
 from qdrant_client import QdrantClient
 from qdrant_client.models import Distance, PointStruct, VectorParams
 from quiver_cluster import HAS_ETCD, Cluster
@@ -17,16 +16,9 @@ pytestmark = pytest.mark.skipif(not HAS_ETCD, reason="etcd was not found in PATH
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     cluster = Cluster(tmp_path_factory.mktemp("cluster"), grpc=True).start()
-    eventually(lambda: all(m["active"] for node in cluster.nodes for m in view(node)["nodes"]))
+    assert comes_true(lambda: all(m["active"] for node in cluster.nodes for m in view(node)["nodes"]))
     yield cluster
     cluster.close()
-
-
-def eventually(condition, idle_s=20):
-    end = time.monotonic() + patience(idle_s)
-    while not condition():
-        assert time.monotonic() < end, "it did not come true"
-        time.sleep(0.05)
 
 
 def view(node):

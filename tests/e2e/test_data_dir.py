@@ -7,7 +7,7 @@ import time
 from datetime import datetime
 
 import pytest
-from patience import patience
+from patience import comes_true
 from quiver_server import binary
 
 
@@ -85,13 +85,6 @@ def tool(command, server, *args):
     return subprocess.run([binary(), command, "--data-dir", server.data_dir, *args], capture_output=True, text=True)
 
 
-def wait_for(condition):
-    deadline = time.monotonic() + patience(30)
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def test_a_damaged_log_closes_its_collection_only_and_a_repair_saves_the_rest(new_server):
     server = new_server().start()
     fill(server, "a", "b")
@@ -141,7 +134,7 @@ def test_readiness_tells_of_damage_that_nobody_asked_for(new_server):
     log.write_bytes(damaged)
     server.start(wait=False)
     server.wait_ready("/livez")
-    wait_for(lambda: server.get("/readyz").status == 503)
+    assert comes_true(lambda: server.get("/readyz").status == 503)
     assert "collection `a`" in server.get("/readyz").text
 
 
@@ -170,7 +163,7 @@ def test_a_full_disk_at_the_start_serves_reads(new_server, tmp_path):
         assert refused.status == 507 and "no space left" in refused.error
         assert count(server, "a") == 399
         filler.unlink()
-        wait_for(lambda: server.get("/collections/a").result["optimizer_status"] == "ok")
+        assert comes_true(lambda: server.get("/collections/a").result["optimizer_status"] == "ok")
         assert add(server, "a", 1000).status == 200
         server.stop()
         server.start()

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from patience import patience
+from patience import comes_true, patience
 from quiver_server import binary
 
 CONFIG = {"vectors": {"size": 2, "distance": "Dot"}}
@@ -34,20 +34,11 @@ def names(server):
     return [s["name"] for s in server.get("/snapshots").result]
 
 
-def wait_for(condition):
-    deadline = time.monotonic() + patience(10)
-    while time.monotonic() < deadline:
-        if value := condition():
-            return value
-        time.sleep(0.02)
-    raise AssertionError("timeout")
-
-
 def test_a_snapshot_that_cannot_be_made_ends_the_backup(new_server, tmp_path):
     server = new_server().start()
     fill(server, "a")
     [segments] = (server.data_dir / "collections").glob("*/shard-0/segments")
-    wait_for(lambda: server.post("/snapshots").status == 200)
+    assert comes_true(lambda: server.post("/snapshots").status == 200)
     server.delete(f"/snapshots/{names(server)[0]}").result
     shelf = server.data_dir / "snapshots"
     for path in shelf.glob("*"):
@@ -190,7 +181,7 @@ def test_strangers_learn_no_names_from_readiness(new_server):
     server.env.update(env)
     server.start(wait=False)
     server.wait_ready("/livez")
-    wait_for(lambda: server.get("/readyz").status == 503)
+    assert comes_true(lambda: server.get("/readyz").status == 503)
     stranger = server.get("/readyz").text
     assert stranger == "some shards are not ready"
     assert server.get("/readyz", headers={"api-key": "wrong"}).text == stranger

@@ -3,18 +3,9 @@ import contextlib
 import re
 import time
 
-from patience import patience
+from patience import comes_true
 
 VECTORS = {"vectors": {"size": 2, "distance": "Dot"}}
-
-
-def comes_true(condition, idle_s=10):
-    deadline = time.monotonic() + patience(idle_s)
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def read_all(connection):

@@ -9,7 +9,6 @@
 #include <functional>
 #include <iterator>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "tests/engine/indexing/copied_index.h"
@@ -58,14 +57,6 @@ class EngineDamage : public EngineFault {
       return !file.parent_path().filename().string().starts_with("index-");
     });
     return files;
-  }
-  template <class Condition>
-  static void wait_until(Condition condition) {
-    const auto limit = patience_end(std::chrono::seconds(30));
-    while (!condition() && std::chrono::steady_clock::now() < limit) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-    EXPECT_TRUE(condition());
   }
   void live_a_while(Runner& runner, Random& random) {
     for (int step = 0; step < 80 && !HasFailure(); ++step) runner.random_step(random);
@@ -155,10 +146,12 @@ TEST_F(EngineDamage, FailedBuildsAreMadeUpFor) {
     const int n_builds = control.n_builds;
     runner.open();
     if (HasFatalFailure()) return;
-    wait_until([&] { return control.n_builds > n_builds; });
+    ASSERT_TRUE(comes_true([&] { return control.n_builds > n_builds; }, std::chrono::seconds(30)));
     segments_->inject({operation, 1, FaultRule::kForever, 28});
     control.hold = false;
-    wait_until([&] { return runner.collection().info().health == engine::Health::kRed; });
+    ASSERT_TRUE(
+        comes_true([&] { return runner.collection().info().health == engine::Health::kRed; },
+                   std::chrono::seconds(30)));
     EXPECT_EQ(runner.probe(3), before);
     EXPECT_FALSE(fs::exists(file));
     runner.close();

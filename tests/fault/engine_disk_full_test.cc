@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <thread>
 
 #include "tests/fault/engine_fault_support.h"
 #include "tests/patience.h"
@@ -87,12 +86,11 @@ TEST_F(EngineDiskFull, OpenedWhileFull) {
     disk_->set_capacity(std::nullopt);
     segments_->clear_faults();
     if (round == 0) {
-      const auto limit = patience_end(std::chrono::seconds(30));
-      while (runner.collection().info().health == engine::Health::kRed ||
-             !runner.collection().info().optimizer_error.empty()) {
-        ASSERT_LT(std::chrono::steady_clock::now(), limit) << "by itself";
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      }
+      const auto is_well = [&] {
+        const auto info = runner.collection().info();
+        return info.health != engine::Health::kRed && info.optimizer_error.empty();
+      };
+      ASSERT_TRUE(comes_true(is_well, std::chrono::seconds(30))) << "by itself";
     }
     ASSERT_TRUE(model::update(runner.collection(), big_upsert(6000), engine::Ack::kVisible));
     ASSERT_TRUE(model::update(runner.collection(),
@@ -121,9 +119,10 @@ TEST_F(EngineDiskFull, NoRoomForSegments) {
       EXPECT_EQ(result.has_value(), accepted);
     }
     runner.check_everything();
-    const auto info = runner.collection().info();
-    EXPECT_NE(info.health, engine::Health::kGreen);
-    EXPECT_NE(info.optimizer_error, "") << "names the fault";
+    EXPECT_TRUE(comes_true([&] {
+      const auto info = runner.collection().info();
+      return info.health != engine::Health::kGreen && !info.optimizer_error.empty();
+    })) << "names the fault";
     segments_->clear_faults();
     runner.check_rest();
     runner.check_everything();

@@ -165,7 +165,7 @@ ValueCondition RandomPayload::condition() {
     case 11:
       return IsEmpty{chance(0.7)};
     case 12:
-      return IsNull{chance(0.7)};
+      return IsNull{chance(0.7), chance(0.5)};
     case 13: {
       const std::string whole = some_string();
       return MatchPrefix{whole.substr(0, static_cast<std::size_t>(below(4)))};

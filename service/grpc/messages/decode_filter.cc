@@ -210,7 +210,7 @@ Decoded<Condition> decode_condition(const qdrant::Condition& condition, const Pa
     case qdrant::Condition::kIsEmpty:
       return Condition(FieldCondition{condition.is_empty().key(), payload::IsEmpty{true}});
     case qdrant::Condition::kIsNull:
-      return Condition(FieldCondition{condition.is_null().key(), payload::IsNull{true}});
+      return Condition(FieldCondition{condition.is_null().key(), payload::IsNull{true, false}});
     case qdrant::Condition::kHasId: {
       QV_TRY(auto ids, decode_ids(condition.has_id().has_id(), path.member("has_id")));
       return Condition(payload::HasId{std::move(ids)});

@@ -275,13 +275,19 @@ Decoded<Condition> decode_field(Object object, const Path& path) {
 }
 
 /// Decodes {"is_empty": {"key": …}}.
-template <class Test>
-Decoded<Condition> decode_wrapped_key(Element element, const Path& path) {
+Decoded<Condition> decode_wrapped_key(Element element, const Path& path, ValueCondition test) {
   QV_TRY(const Object object, get_object(element, path));
   QV_TRY(check_members(object, path, {"key"}));
   QV_TRY(const Element key_element, require(object, "key", path));
   QV_TRY(const auto key, get_string(key_element, path.member("key")));
-  return Condition(FieldCondition{std::string(key), ValueCondition(Test{true})});
+  return Condition(FieldCondition{std::string(key), std::move(test)});
+}
+Decoded<Condition> decode_wrapped_is_empty(Element element, const Path& path) {
+  return decode_wrapped_key(element, path, payload::IsEmpty{});
+}
+/// Unlike `is_null` beside a key, as in Qdrant, it does not look into arrays.
+Decoded<Condition> decode_wrapped_is_null(Element element, const Path& path) {
+  return decode_wrapped_key(element, path, payload::IsNull{.value = true, .in_arrays = false});
 }
 
 Decoded<Condition> decode_has_id(Element element, const Path& path) {
@@ -328,8 +334,8 @@ struct NamedCondition {
 };
 /// Conditions that are an object with only this member.
 constexpr NamedCondition kConditions[] = {
-    {"is_empty", decode_wrapped_key<payload::IsEmpty>},
-    {"is_null", decode_wrapped_key<payload::IsNull>},
+    {"is_empty", decode_wrapped_is_empty},
+    {"is_null", decode_wrapped_is_null},
     {"has_id", decode_has_id},
     {"has_vector", decode_has_vector},
     {"nested", decode_nested},

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -14,7 +15,6 @@
 #include <memory>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "engine/database.h"
@@ -55,11 +55,7 @@ class RepairTest : public ::testing::Test {
     config.optimizer.idle_seal_s = 1e6;
     ASSERT_TRUE(database_->create_collection("c", config));
     for (std::uint64_t id = 0; id < 100; ++id) upsert(id, 1);
-    const auto limit = patience_end(std::chrono::seconds(30));
-    while (n_segments() < 2) {
-      ASSERT_LT(std::chrono::steady_clock::now(), limit);
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
+    ASSERT_TRUE(comes_true([&] { return n_sealed() == 2; }, std::chrono::seconds(30)));
     for (std::uint64_t id = 0; id < 10; ++id) erase(id);
     for (std::uint64_t id = 10; id < 20; ++id) upsert(id, 2);
     for (std::uint64_t id = 100; id < 130; ++id) upsert(id, 1);
@@ -109,12 +105,9 @@ class RepairTest : public ::testing::Test {
 
   [[nodiscard]] fs::path shard() const { return root_ / "collections" / "00000001" / "shard-0"; }
   [[nodiscard]] fs::path rows() const { return shard() / "rows"; }
-  [[nodiscard]] std::size_t n_segments() const {
-    const auto path = shard() / "segments";
-    if (!fs::exists(path)) return 0;
-    std::size_t n = 0;
-    for ([[maybe_unused]] const auto& entry : fs::directory_iterator(path)) ++n;
-    return n;
+  [[nodiscard]] std::int64_t n_sealed() const {
+    const auto shards = (*database_->collection("c"))->shards();
+    return std::ranges::count_if(shards.at(0).segments, &SegmentInfo::sealed);
   }
   [[nodiscard]] std::vector<fs::path> files(std::string_view end) const {
     std::vector<fs::path> found;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <future>
 
 #include "tests/engine/shard/shard_rig.h"
@@ -18,6 +19,9 @@ class HeldLog final : public ShardLog {
     first_seq = group.changes().front().seq;
     committed_ = &committed;
   }
+  void set_visible() noexcept override {
+    if (on_visible) on_visible();
+  }
   [[nodiscard]] Result<std::optional<Seq>> last() const override { return std::optional<Seq>(); }
   [[nodiscard]] Result<> replay(Seq, const Visit&) const override { return {}; }
 
@@ -26,6 +30,7 @@ class HeldLog final : public ShardLog {
 
   std::vector<std::size_t> n_changes;
   Seq first_seq{};
+  std::function<void()> on_visible;
 
  private:
   const Committed* committed_ = nullptr;
@@ -110,6 +115,21 @@ TEST_F(ApplyLaneTest, NothingIsVisibleBeforeTheCommit) {
   ASSERT_EQ(answers_.size(), 2U);
   EXPECT_EQ(answers_[0].value(), std::vector{Seq{2}}) << "durable ones are answered first";
   EXPECT_EQ(answers_[1].value(), std::vector{Seq{1}});
+}
+
+/// A node whose log says so promises it to readers.
+TEST_F(ApplyLaneTest, TheLogIsToldOnceReadersSeeTheGroup) {
+  std::vector<std::optional<std::uint64_t>> seen;
+  log_.on_visible = [&] { seen.push_back(seq_of(1)); };
+  submit(1, Ack::kDurable);
+  run([&] { parts_->lane.apply_group(); });
+  EXPECT_TRUE(seen.empty());
+  run([&] { log_.answer(fail(Code::kUnavailable, "not leading")); });
+  EXPECT_TRUE(seen.empty());
+  submit(1, Ack::kDurable);
+  run([&] { parts_->lane.apply_group(); });
+  run([&] { log_.answer({}); });
+  EXPECT_EQ(seen, (std::vector<std::optional<std::uint64_t>>{2U}));
 }
 
 TEST_F(ApplyLaneTest, NoDrainIsPostedWhileAGroupIsOnItsWay) {

@@ -11,7 +11,6 @@
 #include <iterator>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -35,17 +34,6 @@ inline ShardRequest delete_request(std::uint64_t id) {
   ShardRequest request;
   request.operations.emplace_back(std::move(change));
   return request;
-}
-
-/// True when `condition` holds, in good time.
-template <class Condition>
-[[nodiscard]] bool comes_true(Condition condition) {
-  const auto limit = patience_end(std::chrono::seconds(10));
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > limit) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
 }
 
 class ShardRig : public ::testing::Test {

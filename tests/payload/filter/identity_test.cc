@@ -84,6 +84,7 @@ TEST(FilterIdentity, DiffersWhereMeaningsDo) {
                                        one(IsEmpty{}),
                                        one(IsEmpty{false}),
                                        one(IsNull{}),
+                                       one(IsNull{true, false}),
                                        one(MatchText{"12"}, ""),
                                        one(MatchText{"2"}, "1")};
   for (std::size_t i = 0; i < filters.size(); ++i) {

@@ -258,6 +258,9 @@ TEST(Predicate, EmptyAndNull) {
   EXPECT_EQ(matching(must("x", IsEmpty{false}), documents), (Rows{3, 4, 5, 6, 7}));
   EXPECT_EQ(matching(must("x", IsNull{true}), documents), (Rows{1, 3, 7}));
   EXPECT_EQ(matching(must("x", IsNull{false}), documents), (Rows{0, 2, 4, 5, 6}));
+  EXPECT_EQ(matching(must("x", IsNull{true, false}), documents), (Rows{1}));
+  EXPECT_EQ(matching(must("x", IsNull{false, false}), documents), (Rows{0, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(matching(must("x[]", IsNull{true, false}), documents), (Rows{3, 7}));
   EXPECT_EQ(matching(must("x", ValuesCount{{}, 1, {}, {}}), documents), (Rows{3, 4, 5, 6, 7}));
   EXPECT_EQ(matching(must("x", ValuesCount{{}, {}, 1, {}}), documents), (Rows{0, 1, 2}));
 }
