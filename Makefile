@@ -1,5 +1,5 @@
 # What people type. Every target is a script that also works on its own, from any folder.
-.PHONY: demo bench demo-cluster soak-cluster bench-peers bench-late-interaction late-interaction-table test test-all conformance soak-operations setup build gpu gpu-check deb wheel format tidy docs clean help
+.PHONY: demo bench demo-cluster soak-cluster bench-peers bench-late-interaction late-interaction-table test test-all conformance soak-operations setup build gpu gpu-check deb wheel site format tidy docs clean help
 
 help:
 	@echo "make demo      set up, build, load the sample, run a tour of queries, stop"
@@ -18,6 +18,7 @@ help:
 	@echo "make gpu-check  on a machine with an NVIDIA GPU: the module's answers beside the CPU's, and its speed"
 	@echo "make deb       the release build as a package for Debian 12"
 	@echo "make wheel     the Python package quiver-search as a wheel: build/python/wheel (wants PyPI)"
+	@echo "make site      the documentation as a site: build/site/html (wants PyPI)"
 	@echo "make format    clang-format over the tree"
 	@echo "make tidy      clang-tidy over the tree"
 	@echo "make docs      write docs/configuration.md from the declaration of the keys"
@@ -79,6 +80,9 @@ deb:
 
 wheel:
 	@scripts/wheel
+
+site:
+	@scripts/site
 
 format:
 	@scripts/format

@@ -41,7 +41,11 @@ Result<> run_faiss_program(const std::vector<std::string>& arguments) {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  return fail(Code::kInternal, fmt::format("{} failed", path));
+  const std::string how =
+      WIFSIGNALED(status)
+          ? fmt::format("ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))
+          : "failed, see above";
+  return fail(Code::kInternal, fmt::format("{}: {}", path, how));
 }
 
 }  // namespace quiver::app

@@ -49,6 +49,8 @@ CLI::App* add_export(CLI::App& app, ExportOptions& options) {
                       "FACTORY: write an index of FAISS over the vectors to the file --out, as "
                       "\"Flat\", \"IVF1024,Flat\"");
   command->add_option("--vectors", options.vectors, "With --faiss: the name of the vectors");
+  command->add_flag("--row-numbers", options.row_numbers,
+                    "With --faiss: number the rows in place of their ids; UUIDs need it");
   command->add_option("--page", options.page, "Points read at a time; 0: about 8 MB")
       ->check(CLI::Range(0, 100'000))
       ->capture_default_str();

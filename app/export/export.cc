@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "app/common/faiss_program.h"
 #include "app/common/signals.h"
@@ -13,6 +14,7 @@
 #include "app/export/point_source.h"
 #include "app/import/run/progress.h"
 #include "base/clock.h"
+#include "base/schema_names.h"
 
 namespace quiver::app {
 namespace {
@@ -54,7 +56,29 @@ Result<std::uint64_t> copy_points(const ExportOptions& options, PointSource& sou
   return n_points;
 }
 
+/// With --faiss: what quiver-faiss would refuse when all points are already written.
+Result<> check_for_faiss(const ExportOptions& options, PointSource& source) {
+  std::string names;
+  bool is_there = false;
+  for (const FieldSchema& field : source.facts().fields) {
+    names +=
+        fmt::format("{}\"{}\" ({})", names.empty() ? "" : ", ", field.name, kind_name(field.kind));
+    is_there |= field.name == options.vectors && field.kind == FieldKind::kDense;
+  }
+  if (!is_there) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("--vectors: there are no dense vectors \"{}\" in `{}`, it has {}",
+                            options.vectors, options.collection, names));
+  }
+  QV_TRY(const IdKinds ids, id_kinds(source));
+  if (ids == IdKinds::kNumbers || options.row_numbers) return {};
+  return fail(Code::kInvalidArgument,
+              fmt::format("`{}` has UUIDs, and FAISS wants numbers: --row-numbers numbers the rows",
+                          options.collection));
+}
+
 Result<std::uint64_t> export_points(const ExportOptions& options, PointSource& source) {
+  if (!options.faiss.empty()) QV_TRY(check_for_faiss(options, source));
   QV_TRY(const auto sink, create_sink(options, source));
   return copy_points(options, source, *sink);
 }
@@ -115,8 +139,10 @@ Result<int> export_to_faiss(const ExportOptions& options) {
   if (status != 0) return status;
   std::error_code error;
   std::filesystem::remove(options.out, error);
-  const auto written = run_faiss_program({"write", folder.out, "--out", options.out, "--factory",
-                                          options.faiss, "--name", options.vectors});
+  std::vector<std::string> arguments = {"write",     folder.out,    "--out",  options.out,
+                                        "--factory", options.faiss, "--name", options.vectors};
+  if (options.row_numbers) arguments.emplace_back("--row-numbers");
+  const auto written = run_faiss_program(arguments);
   std::filesystem::remove_all(folder.out, error);
   QV_TRY(written);
   return 0;

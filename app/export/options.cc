@@ -26,6 +26,10 @@ Result<> check_usage(const ExportOptions& options) {
     if (!options.vectors.empty()) {
       return fail(Code::kInvalidArgument, "--vectors goes with --faiss: other exports have all");
     }
+    if (options.row_numbers) {
+      return fail(Code::kInvalidArgument,
+                  "--row-numbers goes with --faiss: other exports keep ids");
+    }
   }
   if (!options.url.empty()) QV_TRY(client::parse_url(options.url));
   return {};

@@ -14,11 +14,12 @@ struct ExportOptions {
   std::string api_key;
   std::string data_dir;
   std::string collection;
-  std::string out;         ///< a directory, or a file of JSON lines
-  std::string faiss;       ///< FAISS's description of an index; empty: none
-  std::string vectors;     ///< with `faiss`: name of the vectors; "" is the unnamed one
-  std::uint32_t page = 0;  ///< points per request; 0: about 8 MB
-  bool force = false;      ///< replace existing files
+  std::string out;           ///< a directory, or a file of JSON lines
+  std::string faiss;         ///< FAISS's description of an index; empty: none
+  std::string vectors;       ///< with `faiss`: name of the vectors; "" is the unnamed one
+  bool row_numbers = false;  ///< with `faiss`: number the rows in place of their ids
+  std::uint32_t page = 0;    ///< points per request; 0: about 8 MB
+  bool force = false;        ///< replace existing files
   bool quiet = false;
 };
 

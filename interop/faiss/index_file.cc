@@ -1,15 +1,17 @@
 #include "interop/faiss/index_file.h"
 
 #include <faiss/IndexFlat.h>
+#include <faiss/IndexFlatCodes.h>
 #include <faiss/IndexHNSW.h>
 #include <faiss/IndexIDMap.h>
 #include <faiss/IndexIVFFlat.h>
 #include <faiss/IndexIVFPQ.h>
+#include <faiss/IndexNNDescent.h>
+#include <faiss/IndexNSG.h>
 #include <faiss/IndexPQ.h>
 #include <faiss/IndexPreTransform.h>
 #include <faiss/IndexRefine.h>
 #include <faiss/IndexScalarQuantizer.h>
-#include <faiss/impl/FaissException.h>
 #include <faiss/index_io.h>
 #include <fmt/format.h>
 
@@ -36,6 +38,8 @@ const faiss::Index* inner(const faiss::Index& index) {
   if (const auto* transformed = as<faiss::IndexPreTransform>(index)) return transformed->index;
   if (const auto* refined = as<faiss::IndexRefine>(index)) return refined->refine_index;
   if (const auto* graph = as<faiss::IndexHNSW>(index)) return graph->storage;
+  if (const auto* graph = as<faiss::IndexNSG>(index)) return graph->storage;
+  if (const auto* graph = as<faiss::IndexNNDescent>(index)) return graph->storage;
   return nullptr;
 }
 
@@ -44,6 +48,8 @@ std::string type_of(const faiss::Index& index) {
   if (as<faiss::IndexPreTransform>(index) != nullptr) return "PreTransform";
   if (as<faiss::IndexRefine>(index) != nullptr) return "Refine";
   if (as<faiss::IndexHNSW>(index) != nullptr) return "HNSW";
+  if (as<faiss::IndexNSG>(index) != nullptr) return "NSG";
+  if (as<faiss::IndexNNDescent>(index) != nullptr) return "NNDescent";
   if (as<faiss::IndexFlat>(index) != nullptr) return "Flat";
   if (as<faiss::IndexIVFFlat>(index) != nullptr) return "IVFFlat";
   if (as<faiss::IndexIVFPQ>(index) != nullptr) return "IVFPQ";
@@ -63,6 +69,35 @@ bool is_lossless(const faiss::Index& index) {
   if (as<faiss::IndexPreTransform>(index) != nullptr) return false;
   if (const auto* within = inner(index)) return is_lossless(*within);
   return as<faiss::IndexFlat>(index) != nullptr || as<faiss::IndexIVFFlat>(index) != nullptr;
+}
+
+/// Vectors that the index really holds, which its `ntotal` only states; nullopt if that is not
+/// known.
+std::optional<std::uint64_t> n_held(const faiss::Index& index) {
+  if (const auto* map = as<faiss::IndexIDMap>(index)) return map->id_map.size();
+  if (const auto* lists = as<faiss::IndexIVF>(index)) return lists->invlists->compute_ntotal();
+  if (const auto* flat = as<faiss::IndexFlatCodes>(index)) {
+    return flat->code_size == 0 ? 0 : flat->codes.size() / flat->code_size;
+  }
+  return std::nullopt;
+}
+
+/// Checks the number of vectors of each index within another. FAISS believes a wrong one, and
+/// reading the vectors would then leave its memory.
+Result<> check_numbers(const faiss::Index& index) {
+  const auto stated = static_cast<std::uint64_t>(index.ntotal);
+  const auto* within = inner(index);
+  if (const auto held = n_held(index); held && *held != stated) {
+    return fail(Code::kDataLoss, fmt::format("{} states {} vectors and holds {}", type_of(index),
+                                             index.ntotal, *held));
+  }
+  if (within == nullptr) return {};
+  if (within->ntotal != index.ntotal) {
+    return fail(Code::kDataLoss,
+                fmt::format("{} states {} vectors, and {} within states {}", type_of(index),
+                            index.ntotal, type_of(*within), within->ntotal));
+  }
+  return check_numbers(*within);
 }
 
 std::optional<Metric> metric_of(faiss::MetricType metric) {
@@ -172,6 +207,9 @@ Result<FaissFile> FaissFile::open(const std::string& path) {
     return fail(refused(
         path, fmt::format("FAISS cannot read it as an index of floats ({})", failure.what())));
   }
+  if (const auto checked = check_numbers(*file.index_); !checked) {
+    return fail(Code::kDataLoss, fmt::format("{}: {}", path, checked.error().message()));
+  }
   const auto metric = metric_of(file.index_->metric_type);
   if (!metric) {
     return fail(refused(path, fmt::format("its metric is number {} of FAISS, wanted inner product, "
@@ -191,7 +229,7 @@ Result<> FaissFile::for_each(const Take& take) const {
       n += ids.size();
       return take(ids, vectors);
     }));
-  } catch (const faiss::FaissException& failure) {
+  } catch (const std::exception& failure) {
     return fail(Code::kInvalidArgument, fmt::format("FAISS cannot give the vectors of {} back: {}",
                                                     facts_.type, failure.what()));
   }

@@ -30,8 +30,8 @@ struct FaissFacts {
 /// An index in memory. One thread.
 class FaissFile {
  public:
-  /// kNotFound if there is no such file, kInvalidArgument if FAISS cannot read it, if its metric is
-  /// none of ours or if its vectors cannot be read back.
+  /// kNotFound if there is no such file, kInvalidArgument if FAISS cannot read it or if its metric
+  /// is none of ours, kDataLoss if it states another number of vectors than it holds.
   [[nodiscard]] static Result<FaissFile> open(const std::string& path);
   FaissFile(FaissFile&&) noexcept;
   FaissFile& operator=(FaissFile&&) noexcept;

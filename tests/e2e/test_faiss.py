@@ -95,3 +95,28 @@ def test_folders_of_others_are_kept(server, tmp_path):
     said = quiver("import", "--url", url(server), "--collection", "mine", "--faiss", "x.idx", cwd=tmp_path, status=1)
     assert "mine.faiss-import exists" in said
     assert (tmp_path / "mine.faiss-import" / "note").read_text() == "mine"
+
+
+def test_uuids_become_row_numbers_if_asked(server, tmp_path):
+    server.put("/collections/uuids", {"vectors": {"size": 2, "distance": "Euclid"}}).result
+    points = [{"id": f"00000000-0000-4000-8000-00000000000{i}", "vector": [i, 1]} for i in range(3)]
+    server.put("/collections/uuids/points?wait=true", {"points": points}).result
+    export = ["export", "--url", url(server), "--collection", "uuids", "--faiss", "Flat", "--out", "u.faiss"]
+    assert "--row-numbers" in quiver(*export, cwd=tmp_path, status=1)
+    assert not list(tmp_path.iterdir()), "nothing was exported before that was found"
+    quiver(*export, "--row-numbers", cwd=tmp_path)
+    quiver("import", "--url", url(server), "--collection", "numbers", "--faiss", "u.faiss", cwd=tmp_path)
+    assert stored(server, "numbers") == {i: [i, 1] for i in range(3)}
+    said = quiver("export", "--url", url(server), "--collection", "uuids", "--row-numbers", "--out", "x.jsonl", cwd=tmp_path, status=2)
+    assert "--faiss" in said
+
+
+def test_a_wrong_number_of_vectors_is_told(server, tmp_path):
+    quiver("export", "--url", url(server), "--collection", "some", "--faiss", "IVF8,Flat", "--vectors", "v",
+           "--out", "n.faiss", cwd=tmp_path)
+    file = tmp_path / "n.faiss"
+    bytes_ = bytearray(file.read_bytes())
+    bytes_[8:16] = (12345).to_bytes(8, "little")  # behind four letters and the dimension
+    file.write_bytes(bytes_)
+    said = quiver("import", "--url", url(server), "--collection", "n", "--faiss", "v=n.faiss", cwd=tmp_path, status=1)
+    assert "states 12345 vectors and holds 784" in said

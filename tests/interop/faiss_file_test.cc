@@ -6,12 +6,14 @@
 #include <faiss/IndexIDMap.h>
 #include <faiss/index_factory.h>
 #include <faiss/index_io.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <random>
@@ -87,7 +89,7 @@ class FaissFiles : public ::testing::Test {
 };
 
 TEST_F(FaissFiles, LosslessOnesGiveTheBitsBack) {
-  for (const char* factory : {"Flat", "IVF16,Flat", "HNSW8", "IVF16,PQ6x4,RFlat"}) {
+  for (const char* factory : {"Flat", "IVF16,Flat", "HNSW8", "NSG8", "IVF16,PQ6x4,RFlat"}) {
     SCOPED_TRACE(factory);
     write(factory);
     EXPECT_EQ(error_of(read(), false), 0);
@@ -135,6 +137,28 @@ TEST_F(FaissFiles, ATruncatedFileIsRefused) {
   const auto file = FaissFile::open(path_);
   ASSERT_FALSE(file);
   EXPECT_NE(file.error().message().find(path_), std::string::npos);
+}
+
+TEST_F(FaissFiles, AWrongNumberOfVectorsIsRefusedWithBothNumbers) {
+  constexpr std::streamoff kAtTotal = 8;  // behind four letters and the dimension
+  for (const char* factory : {"IVF16,Flat", "HNSW8", "IDMap,Flat", "SQ8", "PCAR16,Flat"}) {
+    for (const std::int64_t wrong :
+         {std::int64_t{kRows - 1}, std::int64_t{1} << 40, std::int64_t{-1}}) {
+      SCOPED_TRACE(fmt::format("{} {}", factory, wrong));
+      write(factory, faiss::METRIC_L2, std::string_view(factory).starts_with("IDMap"));
+      {
+        std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(kAtTotal);
+        file.write(reinterpret_cast<const char*>(&wrong), sizeof(wrong));
+      }
+      const auto file = FaissFile::open(path_);
+      ASSERT_FALSE(file);
+      EXPECT_EQ(file.error().code(), Code::kDataLoss);
+      EXPECT_NE(file.error().message().find(path_), std::string::npos);
+      EXPECT_NE(file.error().message().find(std::to_string(wrong)), std::string::npos);
+      EXPECT_NE(file.error().message().find(std::to_string(kRows)), std::string::npos);
+    }
+  }
 }
 
 TEST_F(FaissFiles, OtherMetricsAreRefused) {
