@@ -82,7 +82,9 @@ TEST_F(EngineDiskFull, OpenedWhileFull) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code(), Code::kResourceExhausted) << refused.error().to_string();
     EXPECT_EQ(runner.probe(7), before);
-    EXPECT_NE(runner.collection().info().health, engine::Health::kGreen);
+    EXPECT_TRUE(comes_true([&] {
+      return runner.collection().info().health != engine::Health::kGreen;
+    })) << "names the fault";
     disk_->set_capacity(std::nullopt);
     segments_->clear_faults();
     if (round == 0) {
