@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/threads/cancel.h"
+#include "engine/model/config.h"
 #include "engine/model/snapshots.h"
 
 namespace quiver::engine {
@@ -24,6 +25,18 @@ class SnapshotReader {
   [[nodiscard]] virtual Result<std::size_t> read(std::uint64_t offset, std::span<char> out) = 0;
 };
 
+/// What an archive becomes on this server.
+struct SnapshotUse {
+  enum class Kind : std::uint8_t {
+    kOwn,     ///< a collection of this server alone
+    kCopy,    ///< what it is on the node that sent it; what it replaces may be quite another
+    kShared,  ///< a new collection of the cluster: its log begins with one entry, applied
+  };
+  Kind kind = Kind::kOwn;
+  std::string cluster_id = {};  ///< kShared: of the new collection
+  bool must_fit = true;         ///< kOwn, kShared: refused unless it fits what it replaces
+};
+
 /// Takes an archive piece by piece. Destroyed before `finish`: nothing has changed. One thread at
 /// a time.
 class SnapshotReceiver {
@@ -31,6 +44,11 @@ class SnapshotReceiver {
   virtual ~SnapshotReceiver() = default;
   /// May block. After an error nothing more is taken.
   [[nodiscard]] virtual Result<> write(std::string_view bytes) = 0;
+  /// The checks of `finish`, which does not repeat them. The configuration that the collection is
+  /// to have. Changes nothing that is seen.
+  [[nodiscard]] virtual Result<CollectionConfig> check() {
+    return fail(Code::kUnimplemented, "archives are not checked here");
+  }
   /// Checks the archive as a whole, then puts its contents in place: all or nothing.
   /// kInvalidArgument for an archive that is damaged, has another checksum, or does not fit.
   [[nodiscard]] virtual Result<> finish() = 0;
@@ -73,6 +91,22 @@ class Snapshots {
   /// Recovers a collection or a shard from an archive that arrives in pieces.
   [[nodiscard]] virtual Result<std::unique_ptr<SnapshotReceiver>> receive(
       const SnapshotScope& scope, const std::string& checksum) = 0;
+
+  // For the nodes of a cluster.
+
+  /// `receive`, for another use than kOwn.
+  [[nodiscard]] virtual Result<std::unique_ptr<SnapshotReceiver>> receive_as(
+      const SnapshotUse& use, const SnapshotScope& scope, const std::string& checksum) {
+    (void)use;
+    return receive(scope, checksum);
+  }
+  /// Reads what `recover` would take. Errors as of `recover`; `checksum` is compared for snapshots
+  /// and not for archives.
+  [[nodiscard]] virtual Result<std::unique_ptr<SnapshotReader>> open_place(
+      const SnapshotScope& scope, const std::string& path, const std::string& checksum) {
+    (void)scope, (void)path, (void)checksum;
+    return fail(Code::kUnimplemented, "places are not read here");
+  }
 
   // For commands that work on a data directory.
 

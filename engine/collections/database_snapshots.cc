@@ -17,6 +17,9 @@
 #include "engine/backup/folder.h"
 #include "engine/backup/unpacker.h"
 #include "engine/collections/closed_collection.h"
+#include "engine/shard/recovery.h"
+#include "engine/write/replicated_log.h"
+#include "storage/rows/shard_store.h"
 
 namespace quiver::engine {
 namespace {
@@ -127,6 +130,31 @@ Result<> check_fits(const SnapshotScope& scope, const CollectionConfig& present,
               "differ. Delete the collection first, or recover under another name");
 }
 
+class ArchiveReader final : public SnapshotReader {
+ public:
+  ArchiveReader(FileReader file, std::uint64_t size_bytes)
+      : file_(std::move(file)), size_bytes_(size_bytes) {}
+  [[nodiscard]] std::uint64_t size_bytes() const override { return size_bytes_; }
+  [[nodiscard]] Result<std::size_t> read(std::uint64_t offset, std::span<char> out) override {
+    return file_.read(offset, out);
+  }
+
+ private:
+  FileReader file_;
+  const std::uint64_t size_bytes_;
+};
+
+Result<> begin_logs_anew(const std::string& path, const CollectionConfig& config,
+                         const ShardContext& context) {
+  for (const std::uint32_t i : shard_numbers(config)) {
+    QV_TRY(const auto store,
+           storage::ShardStore::open(rows_path(shard_path(path, i)), context.runtime));
+    QV_TRY(begin_log_anew(*store));
+    QV_TRY(store->close());
+  }
+  return {};
+}
+
 /// Links the other shards of a closed collection, and copies files that may change: logs,
 /// manifests. Of the two, one is garbage from the next change of the catalog on, the other one
 /// until then.
@@ -150,9 +178,10 @@ Result<> link_other_shards(const std::string& from, const std::string& to, std::
 /// Unpacks an archive into a reserved directory while it arrives.
 class DatabaseSnapshots::Receiver final : public SnapshotReceiver {
  public:
-  Receiver(DatabaseSnapshots& owner, SnapshotScope scope, std::string checksum,
+  Receiver(DatabaseSnapshots& owner, SnapshotUse use, SnapshotScope scope, std::string checksum,
            CollectionTable::Reserved reserved)
       : owner_(owner),
+        use_(std::move(use)),
         scope_(std::move(scope)),
         checksum_(std::move(checksum)),
         reservation_(owner.collections_, std::move(reserved)),
@@ -163,19 +192,28 @@ class DatabaseSnapshots::Receiver final : public SnapshotReceiver {
     return unpacker_.write(bytes);
   }
 
+  [[nodiscard]] Result<CollectionConfig> check() override {
+    QV_TRY(auto manifest, unpacker_.finish(checksum_));
+    QV_TRY(auto config, owner_.check_files(use_, scope_, manifest, reservation_.get()));
+    manifest_ = std::move(manifest);
+    return config;
+  }
+
   [[nodiscard]] Result<> finish() override {
-    QV_TRY(const auto manifest, unpacker_.finish(checksum_));
-    QV_TRY(owner_.install(scope_, manifest, reservation_.get()));
+    if (!manifest_) QV_TRY(check());
+    QV_TRY(owner_.install(use_, scope_, *manifest_, reservation_.get()));
     reservation_.keep();
     return {};
   }
 
  private:
   DatabaseSnapshots& owner_;
+  const SnapshotUse use_;
   const SnapshotScope scope_;
   const std::string checksum_;
   Reservation reservation_;
   Unpacker unpacker_;
+  std::optional<SnapshotManifest> manifest_;  ///< of checked files
 };
 
 DatabaseSnapshots::DatabaseSnapshots(std::string snapshots_dir, const std::string& data_dir,
@@ -321,9 +359,16 @@ Result<std::unique_ptr<SnapshotReader>> DatabaseSnapshots::stream(const Snapshot
 Result<> DatabaseSnapshots::recover(const SnapshotScope& scope, const std::string& path,
                                     const std::string& checksum) {
   QV_TRY(const auto target, target_of(scope));
+  QV_TRY(const auto place, place_of(target, path));
+  if (place.is_folder) return recover_folder(target, place.path, checksum);
+  return recover_archive(target, place.path, checksum);
+}
+
+Result<DatabaseSnapshots::Place> DatabaseSnapshots::place_of(const SnapshotScope& scope,
+                                                             const std::string& path) {
   if (check_file_name(path)) {  // the name of a stored one
-    QV_TRY(const auto folder, shelf_.find(target, path));
-    return recover_folder(target, folder, checksum);
+    QV_TRY(auto folder, shelf_.find(scope, path));
+    return Place{std::move(folder), true};
   }
   std::error_code error;
   if (!fs::exists(path, error)) {
@@ -338,28 +383,47 @@ Result<> DatabaseSnapshots::recover(const SnapshotScope& scope, const std::strin
                 fmt::format("Snapshot file path must be inside the snapshots directory \"{}\"",
                             allowed.string()));
   }
-  if (is_snapshot_folder(place)) return recover_folder(target, place, checksum);
-  return recover_archive(target, place, checksum);
+  return Place{place, is_snapshot_folder(place)};
 }
 
-Result<> DatabaseSnapshots::recover_folder(const SnapshotScope& scope, const std::string& folder,
+Result<std::unique_ptr<SnapshotReader>> DatabaseSnapshots::open_place(
+    const SnapshotScope& scope, const std::string& path, const std::string& checksum) {
+  QV_TRY(const auto target, target_of(scope));
+  QV_TRY(const auto place, place_of(target, path));
+  if (place.is_folder) {
+    QV_TRY(check_checksum(place.path, checksum));
+    return open_folder(place.path);
+  }
+  std::error_code error;
+  const std::uint64_t size_bytes = fs::file_size(place.path, error);
+  if (error) return fail(read_error(error.value(), "asking the size of", place.path));
+  QV_TRY(auto file, FileReader::open(place.path));
+  return std::make_unique<ArchiveReader>(std::move(file), size_bytes);
+}
+
+Result<> DatabaseSnapshots::check_checksum(const std::string& folder,
                                            const std::string& checksum) {
   QV_TRY(const auto facts, complete_there(folder, Cancel()));
   const auto lower = [](std::string text) {
     std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
     return text;
   };
-  if (!checksum.empty() && lower(checksum) != facts.sha256) {
-    return fail(
-        Code::kInvalidArgument,
-        fmt::format("Snapshot checksum mismatch: expected {}, got {}", checksum, facts.sha256));
-  }
+  if (checksum.empty() || lower(checksum) == facts.sha256) return {};
+  return fail(
+      Code::kInvalidArgument,
+      fmt::format("Snapshot checksum mismatch: expected {}, got {}", checksum, facts.sha256));
+}
+
+Result<> DatabaseSnapshots::recover_folder(const SnapshotScope& scope, const std::string& folder,
+                                           const std::string& checksum) {
+  QV_TRY(check_checksum(folder, checksum));
   QV_TRY(auto reserved, collections_.reserve());
   Reservation reservation(collections_, std::move(reserved));
   QV_TRY(const auto manifest, read_snapshot_manifest(folder));
   QV_TRY(check_kind(scope, manifest));
   QV_TRY(unfold(folder, manifest, "", reservation.get().path, Sharing::kLinks));
-  QV_TRY(install(scope, manifest, reservation.get()));
+  QV_TRY(check_files({}, scope, manifest, reservation.get()));
+  QV_TRY(install({}, scope, manifest, reservation.get()));
   reservation.keep();
   return {};
 }
@@ -393,7 +457,10 @@ Result<std::vector<std::string>> DatabaseSnapshots::restore_storage(const std::s
     SnapshotManifest one;
     one.collections.push_back(manifest.collections[i]);
     names.push_back(one.collections.front().name);
-    QV_TRY(install({names.back(), std::nullopt}, one, reservations[i]->get()));
+    const SnapshotScope scope{names.back(), std::nullopt};
+    one.kind = SnapshotKind::kCollection;
+    QV_TRY(check_files({}, scope, one, reservations[i]->get()));
+    QV_TRY(install({}, scope, one, reservations[i]->get()));
     reservations[i]->keep();
   }
   std::vector<storage::AliasChange> aliases;
@@ -420,31 +487,49 @@ Result<> DatabaseSnapshots::recover_archive(const SnapshotScope& scope, const st
 
 Result<std::unique_ptr<SnapshotReceiver>> DatabaseSnapshots::receive(const SnapshotScope& scope,
                                                                      const std::string& checksum) {
+  return receive_as({}, scope, checksum);
+}
+
+Result<std::unique_ptr<SnapshotReceiver>> DatabaseSnapshots::receive_as(
+    const SnapshotUse& use, const SnapshotScope& scope, const std::string& checksum) {
   QV_TRY(auto target, target_of(scope));
   QV_TRY(auto reserved, collections_.reserve());
-  return std::make_unique<Receiver>(*this, std::move(target), checksum, std::move(reserved));
+  return std::make_unique<Receiver>(*this, use, std::move(target), checksum, std::move(reserved));
 }
 
 /// The configuration of the collection afterwards.
-Result<CollectionConfig> DatabaseSnapshots::fit(const SnapshotScope& scope,
+Result<CollectionConfig> DatabaseSnapshots::fit(const SnapshotUse& use, const SnapshotScope& scope,
                                                 const SnapshotManifest& manifest) const {
   QV_TRY(auto found, config_of(manifest.collections.front()));
   QV_TRY(check_shards_of(scope, manifest.collections.front(), found));
+  const bool is_copy = use.kind == SnapshotUse::Kind::kCopy;
+  // What was restored on this server alone is no part of the cluster that it came from.
+  if (!is_copy) found.cluster_id = use.cluster_id;
   if (!gate_.catalog().find(scope.collection)) return found;
   QV_TRY(const auto stored, collections_.current_config(scope.collection));
-  QV_TRY(check_fits(scope, *stored.config, found));
+  if (!is_copy && use.must_fit) QV_TRY(check_fits(scope, *stored.config, found));
   return scope.shard ? *stored.config : found;
 }
 
-Result<> DatabaseSnapshots::install(const SnapshotScope& scope, const SnapshotManifest& manifest,
-                                    const CollectionTable::Reserved& reserved) {
+Result<CollectionConfig> DatabaseSnapshots::check_files(
+    const SnapshotUse& use, const SnapshotScope& scope, const SnapshotManifest& manifest,
+    const CollectionTable::Reserved& reserved) const {
   QV_TRY(check_kind(scope, manifest));
-  QV_TRY(const auto config, fit(scope, manifest));
+  QV_TRY(auto config, fit(use, scope, manifest));
   if (!scope.shard) {
     QV_TRY(check_manifests(reserved.path, config, context_, storage::Opening::kMustExist));
   }
+  if (use.kind == SnapshotUse::Kind::kShared) {
+    QV_TRY(begin_logs_anew(reserved.path, config, context_));
+  }
+  return config;
+}
+
+Result<> DatabaseSnapshots::install(const SnapshotUse& use, const SnapshotScope& scope,
+                                    const SnapshotManifest& manifest,
+                                    const CollectionTable::Reserved& reserved) {
   const auto prepare = [&](const std::string& old) -> Result<CollectionConfig> {
-    QV_TRY(auto now, fit(scope, manifest));
+    QV_TRY(auto now, fit(use, scope, manifest));
     if (scope.shard) {
       QV_TRY(link_other_shards(old, reserved.path, *scope.shard, now));
       QV_TRY(check_manifests(reserved.path, now, context_, storage::Opening::kMustExist));

@@ -43,6 +43,10 @@ class DatabaseSnapshots final : public Snapshots {
                                  const std::string& checksum) override;
   [[nodiscard]] Result<std::unique_ptr<SnapshotReceiver>> receive(
       const SnapshotScope& scope, const std::string& checksum) override;
+  [[nodiscard]] Result<std::unique_ptr<SnapshotReceiver>> receive_as(
+      const SnapshotUse& use, const SnapshotScope& scope, const std::string& checksum) override;
+  [[nodiscard]] Result<std::unique_ptr<SnapshotReader>> open_place(
+      const SnapshotScope& scope, const std::string& path, const std::string& checksum) override;
   [[nodiscard]] Result<std::string> folder_of(const SnapshotScope& scope,
                                               const std::string& name) override;
   [[nodiscard]] Result<std::vector<std::string>> restore_storage(
@@ -62,14 +66,27 @@ class DatabaseSnapshots final : public Snapshots {
                                              const SnapshotDraft& draft);
   /// As `complete_folder`, on the thread of the readers, so one after another.
   Result<ArchiveFacts> complete_there(const std::string& folder, const Cancel& cancel);
+  /// Where `path` leads: a folder of a snapshot, or an archive.
+  struct Place {
+    std::string path;
+    bool is_folder = false;
+  };
+  Result<Place> place_of(const SnapshotScope& scope, const std::string& path);
+  /// Completes the snapshot in `folder`. kInvalidArgument if it has another checksum.
+  Result<> check_checksum(const std::string& folder, const std::string& checksum);
   Result<> recover_folder(const SnapshotScope& scope, const std::string& folder,
                           const std::string& checksum);
   Result<> recover_archive(const SnapshotScope& scope, const std::string& path,
                            const std::string& checksum);
-  /// Puts verified files in place.
-  Result<> install(const SnapshotScope& scope, const SnapshotManifest& manifest,
-                   const CollectionTable::Reserved& reserved);
-  Result<CollectionConfig> fit(const SnapshotScope& scope, const SnapshotManifest& manifest) const;
+  /// Checks the files in a reserved directory. The configuration that they are to have.
+  Result<CollectionConfig> check_files(const SnapshotUse& use, const SnapshotScope& scope,
+                                       const SnapshotManifest& manifest,
+                                       const CollectionTable::Reserved& reserved) const;
+  /// Puts checked files in place.
+  Result<> install(const SnapshotUse& use, const SnapshotScope& scope,
+                   const SnapshotManifest& manifest, const CollectionTable::Reserved& reserved);
+  Result<CollectionConfig> fit(const SnapshotUse& use, const SnapshotScope& scope,
+                               const SnapshotManifest& manifest) const;
 
   CatalogGate& gate_;
   CollectionTable& collections_;

@@ -30,6 +30,17 @@ std::optional<EntryNumber> number_of(std::string_view text, int base) {
 
 }  // namespace
 
+Result<> begin_log_anew(storage::ShardStore& store) {
+  constexpr std::string_view kLogPrefix = "log/";
+  storage::RowBatch batch;
+  QV_TRY(store.scan_meta(kLogPrefix, [&](std::string_view key, std::string_view) {
+    batch.delete_meta(key);
+    return true;
+  }));
+  batch.put_meta(kAppliedKey, "1");
+  return store.write(batch);
+}
+
 Result<> ReplicatedLog::load() {
   QV_TRY(const auto stored, store_.meta(kAppliedKey));
   if (!stored) return {};

@@ -17,6 +17,10 @@
 
 namespace quiver::engine {
 
+/// In a store that nobody else uses: no entry is known any more, and one counts as applied. Durable
+/// on return.
+[[nodiscard]] Result<> begin_log_anew(storage::ShardStore& store);
+
 /// Nothing is applied before it is committed. Bodies of entries are facts of the shard's store
 /// (docs/formats/log-entry.md); rows, operations and the number of the last entry applied are
 /// written together, after the body was synced.
