@@ -11,6 +11,7 @@
 #include "app/bench/load_command.h"
 #include "app/check/check.h"
 #include "app/check/command.h"
+#include "app/cluster/adoption.h"
 #include "app/cluster/command.h"
 #include "app/cluster/comparison.h"
 #include "app/cluster/status.h"
@@ -136,6 +137,7 @@ int run(int argc, char** argv) {
   if (*cluster.status) {
     return report(quiver::app::run_cluster_status(options.cluster_status));
   }
+  if (*cluster.adopt) return report(quiver::app::run_cluster_adopt(options.cluster_status));
   if (*cluster.check) return report(quiver::app::run_cluster_check(options.cluster_status));
   if (*doctor) return report(quiver::app::run_doctor(options.doctor));
   if (*options.manual.completions) quiver::app::print_completions(app, options.manual.shell);

@@ -3,12 +3,14 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/mutex.h"
 #include "base/result.h"
+#include "cluster/cluster_snapshots.h"
 #include "cluster/records.h"
 #include "engine/database.h"
 
@@ -37,8 +39,10 @@ class ClusterDatabase final : public engine::Database {
  public:
   /// All outlive this. `catalog_mutex`: one change of the catalog at a time.
   ClusterDatabase(const Keys& keys, CatalogLedger& ledger, engine::Database& local,
-                  Mutex& catalog_mutex)
-      : keys_(keys), ledger_(ledger), local_(local), catalog_mutex_(catalog_mutex) {}
+                  RestoreLeader& restores, Mutex& catalog_mutex)
+      : keys_(keys), ledger_(ledger), local_(local), catalog_mutex_(catalog_mutex) {
+    if (auto* snapshots = local.snapshots()) snapshots_.emplace(*snapshots, restores);
+  }
 
   [[nodiscard]] std::vector<std::string> collection_names() const override {
     return local_.collection_names();
@@ -79,7 +83,9 @@ class ClusterDatabase final : public engine::Database {
   Result<> resolve_lookups(const std::string& name, engine::Query& query) override {
     return local_.resolve_lookups(name, query);
   }
-  [[nodiscard]] engine::Snapshots* snapshots() override { return local_.snapshots(); }
+  [[nodiscard]] engine::Snapshots* snapshots() override {
+    return snapshots_ ? &*snapshots_ : nullptr;
+  }
   [[nodiscard]] bool ready(std::string* why) const override { return local_.ready(why); }
   [[nodiscard]] Executor& compute() override { return local_.compute(); }
   Result<> close() override { return local_.close(); }
@@ -89,6 +95,7 @@ class ClusterDatabase final : public engine::Database {
   CatalogLedger& ledger_;
   engine::Database& local_;
   Mutex& catalog_mutex_;
+  std::optional<ClusterSnapshots> snapshots_;
 };
 
 }  // namespace quiver::cluster

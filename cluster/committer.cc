@@ -141,6 +141,45 @@ void Committer::forget(const std::set<ShardName>& shards) {
   forgotten_.insert(shards.begin(), shards.end());
 }
 
+void Committer::begin_logs(const std::map<ShardName, EntryId>& tails) {
+  MutexLock lock(mutex_);
+  for (const auto& [shard, tail] : tails) {
+    EntryId& known = tails_[shard];
+    if (known.number >= tail.number) continue;
+    known = tail;
+    for (const auto& [id, link] : links_) link->tell_committed(shard, tail);
+  }
+}
+
+bool Committer::freeze(const std::string& cluster_id, std::chrono::milliseconds patience) {
+  const auto deadline = Clock::now() + patience;
+  const auto is_of_it = [&](const auto& item) { return item.first.collection == cluster_id; };
+  MutexLock lock(mutex_);
+  frozen_.insert(cluster_id);
+  while (std::ranges::any_of(pending_, is_of_it)) {
+    if (stopped_ || Clock::now() >= deadline) return false;
+    changed_.wait_for(mutex_, kTick);
+  }
+  return true;
+}
+
+void Committer::thaw(const std::string& cluster_id) {
+  MutexLock lock(mutex_);
+  frozen_.erase(cluster_id);
+}
+
+std::set<std::string> Committer::frozen() const {
+  MutexLock lock(mutex_);
+  return frozen_;
+}
+
+void Committer::forget_only(const std::set<ShardName>& dropped) {
+  MutexLock lock(mutex_);
+  std::erase_if(forgotten_, [&](const ShardName& shard) {
+    return !dropped.contains(shard) && !pending_.contains(shard);
+  });
+}
+
 void Committer::confirm_leads(Done done) {
   {
     MutexLock lock(mutex_);
@@ -160,7 +199,9 @@ void Committer::commit(const ShardName& shard, std::shared_ptr<const engine::Ent
     MutexLock lock(mutex_);
     const auto tail = tails_.find(shard);
     const EntryNumber next = tail == tails_.end() ? 1 : tail->second.number + 1;
-    if (entry->id.number != next) {
+    if (frozen_.contains(shard.collection)) {
+      refusal = fail(Code::kUnavailable, "the collection is being replaced, try again");
+    } else if (entry->id.number != next) {
       refusal = fail(Code::kUnavailable, "this node lacks entries of the shard, try again");
     } else if (leads_ && !stopped_) {
       for (const auto& [id, link] : links_) link->store(shard, entry);

@@ -60,6 +60,15 @@ class Committer final : public PeerLink::Owner {
   void set_members(const MemberSet& set, Revision revision);
   /// These are dropped. What is on its way for them is not remembered.
   void forget(const std::set<engine::ShardName>& shards);
+  /// Logs that begin with an entry of a number that nobody has sent.
+  void begin_logs(const std::map<engine::ShardName, engine::EntryId>& tails);
+  /// Entries of the collection are refused from now on, until `thaw`. False if one that was taken
+  /// before is still on its way after `patience`.
+  [[nodiscard]] bool freeze(const std::string& cluster_id, std::chrono::milliseconds patience);
+  void thaw(const std::string& cluster_id);
+  [[nodiscard]] std::set<std::string> frozen() const;
+  /// Forgets that shards were forgotten, but for `dropped` and those with an entry on its way.
+  void forget_only(const std::set<engine::ShardName>& dropped);
   /// Takes no entries from now on; those on their way end as they end.
   void follow();
   [[nodiscard]] bool leads() const { return leads_; }
@@ -153,6 +162,7 @@ class Committer final : public PeerLink::Owner {
   /// Not waited for until they have applied these.
   std::map<NodeId, Tails> late_ QV_GUARDED_BY(mutex_);
   std::set<engine::ShardName> forgotten_ QV_GUARDED_BY(mutex_);
+  std::set<std::string> frozen_ QV_GUARDED_BY(mutex_);  ///< ids of collections
   std::vector<Done> confirmations_ QV_GUARDED_BY(mutex_);
   std::set<NodeId> unreachable_ QV_GUARDED_BY(mutex_);
   std::list<Waiting> waiting_ QV_GUARDED_BY(mutex_);

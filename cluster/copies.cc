@@ -28,7 +28,8 @@ Result<std::vector<std::uint64_t>> numbers_of(std::string_view message, std::siz
 }
 
 Result<> receive_pieces(PeerClient& peers, const std::string& peer, std::uint64_t copy,
-                        std::uint64_t n_bytes, engine::SnapshotReceiver& receiver) {
+                        std::uint64_t n_bytes,
+                        const std::function<Result<>(std::string_view)>& take) {
   for (std::uint64_t offset = 0; offset < n_bytes;) {
     std::string question;
     append_number(copy, question);
@@ -38,7 +39,7 @@ Result<> receive_pieces(PeerClient& peers, const std::string& peer, std::uint64_
       return fail(Code::kDataLoss,
                   fmt::format("the copy ends after {} of {} bytes", offset, n_bytes));
     }
-    QV_TRY(receiver.write(piece));
+    QV_TRY(take(piece));
     offset += piece.size();
   }
   return {};
@@ -48,7 +49,10 @@ Result<> receive_pieces(PeerClient& peers, const std::string& peer, std::uint64_
 
 Result<std::string> CopySource::answer(std::string_view verb, std::string_view body,
                                        engine::Snapshots& snapshots) {
-  if (verb == kOpenCopy) return open(body, snapshots);
+  if (verb == kOpenCopy) {
+    QV_TRY(auto reader, snapshots.stream(scope_of(std::string(body))));
+    return offer(std::move(reader));
+  }
   if (verb == kReadCopy) return read(body);
   QV_TRY(const auto number, numbers_of(body, 1));
   MutexLock lock(mutex_);
@@ -56,8 +60,7 @@ Result<std::string> CopySource::answer(std::string_view verb, std::string_view b
   return std::string();
 }
 
-Result<std::string> CopySource::open(std::string_view name, engine::Snapshots& snapshots) {
-  QV_TRY(auto reader, snapshots.stream(scope_of(std::string(name))));
+std::string CopySource::offer(std::unique_ptr<engine::SnapshotReader> reader) {
   std::string answer;
   const std::uint64_t n_bytes = reader->size_bytes();
   auto copy = std::make_shared<Copy>();
@@ -111,17 +114,31 @@ void CopySource::close_idle() {
   }
 }
 
-Result<> fetch_copy(PeerClient& peers, const std::string& peer, const std::string& name,
-                    engine::Snapshots& snapshots) {
-  QV_TRY(const auto opened, peers.call(peer, kOpenCopy, name));
+Result<> receive_copy(PeerClient& peers, const std::string& peer, std::string_view verb,
+                      std::string_view subject,
+                      const std::function<Result<>(std::string_view)>& take) {
+  QV_TRY(const auto opened, peers.call(peer, verb, subject));
   QV_TRY(const auto numbers, numbers_of(opened, 2));
-  QV_TRY(const auto receiver, snapshots.receive(scope_of(name), {}));
-  const auto received = receive_pieces(peers, peer, numbers[0], numbers[1], *receiver);
+  auto received = receive_pieces(peers, peer, numbers[0], numbers[1], take);
   std::string question;
   append_number(numbers[0], question);
   (void)peers.call(peer, kCloseCopy, question);
-  QV_TRY(received);
-  return receiver->finish();
+  return received;
+}
+
+Result<std::unique_ptr<engine::SnapshotReceiver>> fetch_copy(PeerClient& peers,
+                                                             const std::string& peer,
+                                                             const std::string& name,
+                                                             const std::string& cluster_id,
+                                                             engine::Snapshots& snapshots) {
+  const engine::SnapshotUse use{engine::SnapshotUse::Kind::kCopy, {}, false};
+  QV_TRY(auto receiver, snapshots.receive_as(use, scope_of(name), {}));
+  QV_TRY(receive_copy(peers, peer, kOpenCopy, name,
+                      [&](std::string_view piece) { return receiver->write(piece); }));
+  QV_TRY(const auto config, receiver->check());
+  if (config.cluster_id == cluster_id) return receiver;
+  return fail(Code::kUnavailable,
+              fmt::format("the node at {} has another collection `{}` than the ledger", peer, name));
 }
 
 }  // namespace quiver::cluster

@@ -74,6 +74,20 @@ Result<std::vector<NamedEntry>> read_entries(std::string_view message) {
   return entries;
 }
 
+std::string join_texts(const std::vector<std::string>& texts) {
+  std::string message;
+  for (const auto& text : texts) append_text(text, message);
+  return message;
+}
+
+Result<std::vector<std::string>> read_texts(std::string_view message, std::size_t n) {
+  std::vector<std::string> texts;
+  MessageReader reader(message);
+  while (!reader.is_at_end() && !reader.failed()) texts.emplace_back(reader.text());
+  if (reader.failed() || texts.size() != n) return bad_message();
+  return texts;
+}
+
 Result<std::vector<std::uint64_t>> read_numbers(std::string_view message) {
   std::vector<std::uint64_t> numbers;
   MessageReader reader(message);

@@ -43,6 +43,7 @@ NodeImpl::NodeImpl(NodeOptions options, NodeId self, std::string cluster, Ledger
       replicas_(keys_, ledger, peers, state_),
       committer_(keys_, ledger, peers, {self, options_.apply_timeout, options_.commit_timeout},
                  [this] { wake(); }),
+      restores_(peers),
       cluster_id_(std::move(cluster)) {
   replicas_.set_self(self);
 }
@@ -52,7 +53,10 @@ NodeImpl::~NodeImpl() { stop(); }
 Result<> NodeImpl::start(engine::Database& local) {
   local_ = &local;
   replicas_.set_database(local);
-  database_ = std::make_unique<ClusterDatabase>(keys_, *this, local, catalog_mutex_);
+  database_ = std::make_unique<ClusterDatabase>(keys_, *this, local, *this, catalog_mutex_);
+  if (local.snapshots() != nullptr) {
+    QV_TRY(restores_.start(options_.data_dir, *local.snapshots()));
+  }
   lease_thread_ = std::thread([this] { keep_lease(); });
   look_thread_ = std::thread([this] { look_until_stopped(); });
   return {};
@@ -66,6 +70,8 @@ void NodeImpl::stop() {
   }
   if (look_thread_.joinable()) look_thread_.join();
   if (lease_thread_.joinable()) lease_thread_.join();
+  stop_runs();
+  restores_.stop();
   committer_.stop();
   // Another node may lead at once.
   if (lease_ != 0) (void)guarded([this] { return ledger_.revoke_lease(lease_); });
@@ -308,6 +314,12 @@ Result<std::string> NodeImpl::answer(std::string_view verb, std::string_view bod
   if (verb == kGetBody) return get_body(body);
   if (verb == kGetApplied) return get_applied(body);
   if (verb == kRefresh) return refresh();
+  if (verb == kStageRestore) return stage_restore(body);
+  if (verb == kRestore) return answer_restore(body);
+  if (verb == kOpenArchive) {
+    QV_TRY(auto reader, restores_.read(std::string(body)));
+    return copies_.offer(std::move(reader));
+  }
   if (verb == kOpenCopy || verb == kReadCopy || verb == kCloseCopy) {
     return copies_.answer(verb, body, *local_->snapshots());
   }

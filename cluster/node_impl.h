@@ -21,6 +21,7 @@
 #include "cluster/node.h"
 #include "cluster/records.h"
 #include "cluster/replicas.h"
+#include "cluster/restores.h"
 #include "engine/database.h"
 
 namespace quiver::cluster {
@@ -28,7 +29,10 @@ namespace quiver::cluster {
 /// Two threads of its own, beside the committer's: one keeps the lease, one looks at the ledger,
 /// each second or when woken, and does what is to be done: campaign, catch up, adopt the catalog,
 /// admit members.
-class NodeImpl final : public Node, public engine::Replication, public CatalogLedger {
+class NodeImpl final : public Node,
+                       public engine::Replication,
+                       public CatalogLedger,
+                       public RestoreLeader {
  public:
   /// `cluster`: that its data directory belongs to; empty: none yet.
   NodeImpl(NodeOptions options, NodeId self, std::string cluster, Ledger& ledger,
@@ -65,6 +69,54 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   void tell_nodes() override;
   [[nodiscard]] std::map<std::string, std::string> aliases() override;
   void forget(const std::set<engine::ShardName>& shards) override;
+
+  // RestoreLeader
+  [[nodiscard]] Result<std::unique_ptr<Restores::Draft>> begin_restore(
+      const std::string& name, const std::string& checksum) override;
+  [[nodiscard]] Result<> restore_everywhere(const Restores::Draft& draft) override;
+
+  // Restores of snapshots: node_restores.cc.
+  struct Run {
+    bool is_over = false;
+    Result<> outcome;  ///< kAborted: this node does not lead any more
+    std::thread thread;
+  };
+  [[nodiscard]] Result<std::string> ask_to_restore(const std::string& message);
+  [[nodiscard]] Result<> wait_until_restored(const std::string& id, const std::string& name);
+  /// True for a collection that this node has and the cluster does not.
+  [[nodiscard]] bool is_own_alone(const std::string& name) const;
+  [[nodiscard]] Result<std::string> stage_restore(std::string_view message);
+  [[nodiscard]] Result<bool> hold_archive(const std::string& id, const std::string& name,
+                                          const std::string& peer, bool must_fit);
+  [[nodiscard]] Result<> install_restored(const ClusterState& state, const std::string& name,
+                                          const engine::CollectionConfig& config);
+  void remove_archives(const ClusterState& state, const std::vector<std::string>& archives);
+  [[nodiscard]] Result<std::string> answer_restore(std::string_view message);
+  [[nodiscard]] std::shared_ptr<Run> begin_run(const std::string& id, const std::string& name,
+                                               const std::string& peer) QV_REQUIRES(runs_mutex_);
+  void forget_old_runs() QV_REQUIRES(runs_mutex_);
+  [[nodiscard]] bool is_restoring(const std::string& id) const QV_EXCLUDES(runs_mutex_);
+  void stop_runs() QV_EXCLUDES(runs_mutex_);
+  [[nodiscard]] Result<> restore(const std::string& id, const std::string& name,
+                                 const std::string& peer);
+  [[nodiscard]] Result<> restore_marked(const std::string& id, const std::string& name,
+                                        const std::string& peer);
+  [[nodiscard]] Result<> check_restoring() const;
+  [[nodiscard]] Result<std::set<NodeId>> spread_archive(const std::string& id,
+                                                        const std::string& name);
+  [[nodiscard]] Result<> commit_restore(const std::string& name,
+                                        const engine::CollectionConfig& config, Revision mark,
+                                        const std::set<NodeId>& holders);
+  [[nodiscard]] Result<> check_holders(const ClusterState& state,
+                                       const std::set<NodeId>& holders) const;
+  [[nodiscard]] static std::set<engine::ShardName> shards_of(
+      const engine::CollectionConfig& config);
+  [[nodiscard]] Result<Transaction> restoring_change(
+      const ClusterState& state, const std::string& name, const engine::CollectionConfig& config,
+      std::map<engine::ShardName, engine::EntryId>& tails) const;
+  [[nodiscard]] Result<std::optional<CollectionRecord>> read_record(const std::string& name);
+  [[nodiscard]] Result<> remove_marks(const ClusterState& state);
+  void thaw(const ClusterState& state);
 
   // The thread of the lease.
   void keep_lease();
@@ -103,7 +155,8 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   [[nodiscard]] Result<> copy_collection(const ClusterState& state, const engine::ShardName& shard);
   /// A leader's entry may be committed and about to be applied.
   [[nodiscard]] bool is_behind(const engine::ShardName& shard, const engine::EntryId& tail);
-  [[nodiscard]] Result<> adopt_collection(const std::string& name, const CollectionRecord& record);
+  [[nodiscard]] Result<> adopt_collection(const ClusterState& state, const std::string& name,
+                                          const CollectionRecord& record);
   [[nodiscard]] Result<> adopt_aliases(const ClusterState& state);
   [[nodiscard]] Result<> drop_others(const ClusterState& state);
   [[nodiscard]] Result<> adopt_collections(const ClusterState& state);
@@ -143,6 +196,12 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   Replicas replicas_;
   Committer committer_;
   CopySource copies_;
+  Restores restores_;
+  Mutex restore_mutex_;  ///< held during a restore, by the leader; taken before `catalog_mutex_`
+  mutable Mutex runs_mutex_;
+  CondVar runs_changed_;
+  bool is_stopping_runs_ QV_GUARDED_BY(runs_mutex_) = false;
+  std::map<std::string, std::shared_ptr<Run>> runs_ QV_GUARDED_BY(runs_mutex_);
 
   std::atomic<LeaseId> lease_ = 0;
   std::atomic<Revision> adopted_catalog_ = 0;    ///< `catalog_revision` of what was adopted last

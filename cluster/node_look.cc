@@ -34,6 +34,13 @@ constexpr std::chrono::seconds kLeaderlessPatience{10};
 constexpr std::uint64_t kFewEntries = 200;
 constexpr std::chrono::milliseconds kPromotionPatience{100};
 
+Error own_alone(const std::string& name) {
+  return Error(Code::kFailedPrecondition,
+               fmt::format("collection `{}` was made on this node alone, and the cluster has "
+                           "another of this name",
+                           name));
+}
+
 /// Remembers the first error.
 void note(Result<>& first, Result<> done) {
   if (!done && first) first = std::move(done);
@@ -67,6 +74,7 @@ void NodeImpl::look_until_stopped() {
 void NodeImpl::look() {
   const auto done = guarded([this]() -> Result<> {
     Result<> first;
+    const auto archives = restores_.ids();
     QV_TRY(const auto state, adopt_catalog(first));
     if (!state->set) return found();
     note(first, repeat_alive(*state));
@@ -79,6 +87,8 @@ void NodeImpl::look() {
     if (committer_.leads()) {
       committer_.set_members(*state->set, state->set_revision);
       committer_.forget(state->dropped);
+      committer_.forget_only(state->dropped);
+      note(first, remove_marks(*state));
       note(first, admit_members(*state));
       note(first, trim(*state));
     }
@@ -86,6 +96,7 @@ void NodeImpl::look() {
     note(first, caught_up);
     trim_here(*state);
     copies_.close_idle();
+    remove_archives(*state, archives);
     const bool may_lead = caught_up || Clock::now() - leaderless_since_ > kLeaderlessPatience;
     const bool is_of_before = state->leader == self_ && !is_ours;
     if ((state->leader == 0 && may_lead) || is_of_before) note(first, campaign(*state));
@@ -282,7 +293,12 @@ Result<> NodeImpl::catch_up(const ClusterState& state) {
   for (const auto& [shard, tail] : state.tails) {
     if (!is_behind(shard, tail)) continue;
     auto applied = guarded([&] { return replicas_.apply_up_to(shard, tail); });
-    if (!applied && applied.error().code() == Code::kOutOfRange) {
+    // A collection that was restored from a snapshot cannot be made from its log.
+    const auto* name = state.name_of(shard.collection);
+    const bool is_missing = !applied && applied.error().code() == Code::kNotFound &&
+                            name != nullptr &&
+                            state.needs_copy(state.collections.at(*name).config);
+    if (is_missing || (!applied && applied.error().code() == Code::kOutOfRange)) {
       log_warning("{}", applied.error().message());
       applied = guarded([&] { return copy_collection(state, shard); });
     }
@@ -300,10 +316,19 @@ Result<> NodeImpl::copy_collection(const ClusterState& state, const ShardName& s
       snapshots == nullptr) {
     return fail(Code::kUnavailable, "no node leads that could send a copy");
   }
-  MutexLock lock(catalog_mutex_);
+  if (is_own_alone(*name)) return fail(own_alone(*name));
   set_copying(shard.collection);
-  auto fetched =
-      guarded([&] { return fetch_copy(peers_, source->second.peer, *name, *snapshots); });
+  auto fetched = guarded([&]() -> Result<> {
+    QV_TRY(const auto copy,
+           fetch_copy(peers_, source->second.peer, *name, shard.collection, *snapshots));
+    MutexLock lock(catalog_mutex_);
+    QV_TRY(const auto now, read_state());
+    const auto* still = now->name_of(shard.collection);
+    if (still == nullptr || *still != *name) {
+      return fail(Code::kUnavailable, fmt::format("collection `{}` was replaced meanwhile", *name));
+    }
+    return copy->finish();
+  });
   set_copying("");
   QV_TRY(std::move(fetched));
   log_info("collection `{}` was copied from node {}", *name, state.leader);
@@ -334,6 +359,7 @@ Result<std::shared_ptr<const ClusterState>> NodeImpl::adopt_catalog(Result<>& tr
   note(trouble, drop_others(*state));
   note(trouble, adopt_collections(*state));
   note(trouble, adopt_aliases(*state));
+  thaw(*state);
   adopted_catalog_ = state->catalog_revision();
   return state;
 }
@@ -349,6 +375,8 @@ Result<> NodeImpl::drop_others(const ClusterState& state) {
     if (id.empty() || (known != state.collections.end() && known->second.config.cluster_id == id)) {
       continue;
     }
+    // What was restored takes the place of what is here in one step.
+    if (known != state.collections.end() && state.needs_copy(known->second.config)) continue;
     log_info("collection `{}` was dropped from the cluster", name);
     const auto dropped = local_->drop_collection(name);
     if (!dropped) note(first, fail(dropped.error()));
@@ -359,24 +387,25 @@ Result<> NodeImpl::drop_others(const ClusterState& state) {
 Result<> NodeImpl::adopt_collections(const ClusterState& state) {
   Result<> first;
   for (const auto& [name, record] : state.collections) {
-    note(first, guarded([&] { return adopt_collection(name, record); }));
+    note(first, guarded([&] { return adopt_collection(state, name, record); }));
   }
   return first;
 }
 
-Result<> NodeImpl::adopt_collection(const std::string& name, const CollectionRecord& record) {
+Result<> NodeImpl::adopt_collection(const ClusterState& state, const std::string& name,
+                                    const CollectionRecord& record) {
   const auto names = local_->collection_names();
-  if (std::ranges::find(names, name) == names.end()) {
-    return local_->create_collection(name, record.config);
-  }
+  const bool is_new = std::ranges::find(names, name) == names.end();
+  const bool needs_copy = state.needs_copy(record.config);
+  if (is_new && !needs_copy) return local_->create_collection(name, record.config);
+  if (is_new) return install_restored(state, name, record.config);
   QV_TRY(const auto collection, local_->collection(name));
   const auto config = collection->config();
-  if (config->cluster_id.empty()) {
-    return fail(Code::kFailedPrecondition,
-                fmt::format("collection `{}` was made on this node alone, and the cluster has "
-                            "another of this name",
-                            name));
-  }
+  const bool is_another = config->cluster_id != record.config.cluster_id;
+  // An archive is here if this node agreed to the restore.
+  const bool is_agreed = !config->cluster_id.empty() || restores_.has(record.config.cluster_id);
+  if (is_another && needs_copy && is_agreed) return install_restored(state, name, record.config);
+  if (config->cluster_id.empty()) return fail(own_alone(name));
   if (engine::to_json(*config) == engine::to_json(record.config)) return {};
   // A leader's own change is in the ledger before it is here: by now it may be over.
   const auto is_current = [&]() -> Result<bool> {

@@ -173,6 +173,10 @@ bool read_key(std::string_view key, const KeyValue& item, ClusterState& state) {
     if (shard && tail) state.tails[*shard] = *std::move(tail);
     return shard && tail;
   }
+  if (key.starts_with("restore/")) {
+    state.restores[std::string(after("restore/"))] = item.value;
+    return true;
+  }
   if (key.starts_with("base/")) {
     const auto shard = shard_of(after("base/"));
     const auto number = number_of(item.value);
@@ -206,6 +210,9 @@ std::string Keys::alive(NodeId node) const { return fmt::format("{}alive/{}", st
 std::string Keys::collection(std::string_view name) const {
   return fmt::format("{}collections/{}", state_, name);
 }
+std::string Keys::restore(std::string_view cluster_id) const {
+  return fmt::format("{}restore/{}", state_, cluster_id);
+}
 std::string Keys::tail(const engine::ShardName& shard) const {
   return fmt::format("{}tail/{}", state_, place_of(shard));
 }
@@ -238,6 +245,13 @@ Revision ClusterState::catalog_revision() const {
   Revision newest = aliases_revision;
   for (const auto& [name, record] : collections) newest = std::max(newest, record.revision);
   return newest;
+}
+
+bool ClusterState::needs_copy(const engine::CollectionConfig& config) const {
+  return std::ranges::any_of(engine::shard_numbers(config), [&](std::uint32_t shard) {
+    const auto base = bases.find({config.cluster_id, shard});
+    return base != bases.end() && base->second > 1;
+  });
 }
 
 const std::string* ClusterState::name_of(std::string_view cluster_id) const {

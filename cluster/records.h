@@ -28,6 +28,8 @@ class Keys {
   [[nodiscard]] std::string aliases() const { return state_ + "aliases"; }
   [[nodiscard]] std::string alive(NodeId node) const;
   [[nodiscard]] std::string collection(std::string_view name) const;
+  /// Name of the collection that a snapshot is being restored as; gone with the leader's lease.
+  [[nodiscard]] std::string restore(std::string_view cluster_id) const;
   /// Number and hash of the newest entry.
   [[nodiscard]] std::string tail(const engine::ShardName& shard) const;
   /// The first entry whose header and body are kept.
@@ -98,6 +100,11 @@ struct ClusterState {
   std::set<engine::ShardName> dropped;
   std::map<engine::ShardName, engine::EntryNumber> bases;
 
+  std::map<std::string, std::string> restores;  ///< id of the collection to come, to its name
+
+  /// True if the log of the collection has no beginning any more, or never had: a node without the
+  /// collection needs a copy of it.
+  [[nodiscard]] bool needs_copy(const engine::CollectionConfig& config) const;
   /// Name of the collection; nullptr if there is none.
   [[nodiscard]] const std::string* name_of(std::string_view cluster_id) const;
   /// When collections or aliases were last changed. (A drop writes the aliases, too.)

@@ -95,7 +95,10 @@ Result<> Replicas::apply_up_to(const ShardName& shard, const EntryId& target) {
 
 Result<std::vector<Header>> Replicas::headers(const ShardName& shard, EntryNumber from,
                                               const EntryId& target) const {
-  if (from == target.number) {
+  const auto state = state_.load();
+  const auto base = state->bases.find(shard);
+  const bool was_trimmed = base != state->bases.end() && from < base->second;
+  if (from == target.number && !was_trimmed) {
     Header header;
     header.id = target;
     return std::vector<Header>{header};
@@ -109,7 +112,7 @@ Result<std::vector<Header>> Replicas::headers(const ShardName& shard, EntryNumbe
     if (header.id.number != from + found.size()) break;
     found.push_back(std::move(header));
   }
-  if (!found.empty()) return found;
+  if (!found.empty() && !was_trimmed) return found;
   return fail(
       Code::kOutOfRange,
       fmt::format("entry {} of shard {}/{} is not in the ledger any more: this node was away "

@@ -24,7 +24,15 @@ ClusterCommands add_cluster(CLI::App& app, ClusterStatusOptions& options) {
   check->footer(
       "Reads every point of every collection from every node, with payload and vectors. May run "
       "under load. Exit status 1 if a point differs.");
-  return {.status = status, .check = check};
+  auto* adopt = cluster->add_subcommand(
+      "adopt", "Bring collections that one node has alone into its cluster.");
+  add_options(*adopt, options);
+  adopt->add_option("collections", options.collections, "Names of collections of that node")
+      ->required();
+  adopt->footer(
+      "For collections that a server had before it became a node. Each is copied to the other "
+      "nodes, and is one of the cluster once a majority holds it.");
+  return {.status = status, .check = check, .adopt = adopt};
 }
 
 }  // namespace quiver::app

@@ -10,6 +10,7 @@ namespace quiver::app {
 struct ClusterCommands {
   CLI::App* status;
   CLI::App* check;
+  CLI::App* adopt;
 };
 
 /// Adds the subcommand; parsing fills `options`, which outlives `app`.

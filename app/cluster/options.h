@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace quiver::app {
 
@@ -9,6 +10,7 @@ struct ClusterStatusOptions {
   std::string url = "http://127.0.0.1:6333";
   std::string api_key;
   std::string ca;  ///< PEM file of authorities; empty: the system's
+  std::vector<std::string> collections = {};  ///< `adopt`: names
 };
 
 }  // namespace quiver::app

@@ -230,6 +230,11 @@ Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
   QV_TRY(check_gates());
   const Counted counted(n_being_queued_);
   const auto config = config_.load();
+  if (context_.replication != nullptr && config->cluster_id.empty()) {
+    return fail(Code::kFailedPrecondition,
+                "the collection is on this node alone and takes no changes: bring it into the "
+                "cluster with `quiver cluster adopt`");
+  }
   if (is_replicated() && ack == Ack::kVisible) {
     done = visible_everywhere(*context_.replication, config->cluster_id, std::move(done));
   }

@@ -74,6 +74,7 @@ Result<ShardSizes> shard_sizes(Call& call, const OpenCollection& target) {
   sizes.peer_id = peer_id(call);
   const cluster::Node* node = call.runtime().options().cluster.node;
   if (node != nullptr) sizes.cluster = node->view();
+  sizes.is_alone = node != nullptr && target.collection->config()->cluster_id.empty();
   for (const auto& shard : target.collection->shards()) {
     auto& size = sizes.shards.emplace_back();
     size.number = shard.number;

@@ -55,6 +55,7 @@ struct ShardSizes {
   std::uint64_t peer_id = 0;
   std::vector<Shard> shards;
   std::optional<cluster::NodeView> cluster;  ///< nullopt: the server is alone
+  bool is_alone = false;  ///< the server is a node, and the collection is no part of the cluster
 };
 /// The id of the node. Of a server that is alone, the number until it ends; below 2^53.
 [[nodiscard]] std::uint64_t peer_id(const Call& call);

@@ -31,7 +31,7 @@ void write_shard(json::Writer& out, const api::ShardSizes::Shard& shard) {
 /// Every node has a copy of every shard.
 void write_remote_shards(json::Writer& out, const api::ShardSizes& shards) {
   out.begin_array();
-  const auto members = shards.cluster ? shards.cluster->members : Members();
+  const auto members = shards.cluster && !shards.is_alone ? shards.cluster->members : Members();
   for (const auto& member : members) {
     if (member.id == shards.peer_id) continue;
     for (const auto& shard : shards.shards) {
@@ -65,6 +65,7 @@ void write_cluster(json::Writer& out, const api::ShardSizes& shards) {
   write_remote_shards(out, shards);
   out.key("shard_transfers");
   out.raw("[]");
+  if (shards.is_alone) out.member("alone", true);
   out.end_object();
 }
 

@@ -84,15 +84,8 @@ double Forwarder::stale_s() {
   return stale_s_;
 }
 
-Decoded<> Forwarder::check_possible(api::Effect effect) {
-  if (effect != api::Effect::kRestore) return {};
-  return fail(ApiError(501, "Not implemented: snapshots cannot be restored in a cluster yet"));
-}
-
 Decoded<std::optional<Answer>> Forwarder::answer_elsewhere(Exchange& exchange) {
-  const api::Effect effect = exchange.route->declaration().effect;
-  QV_TRY(check_possible(effect));
-  if (effect == api::Effect::kLocal) return std::nullopt;
+  if (exchange.route->declaration().effect == api::Effect::kLocal) return std::nullopt;
   const Leader leader = options_.node->leader();
   if (leader && !*leader) return std::nullopt;
   if (!exchange.request.forwarded_by.empty()) {

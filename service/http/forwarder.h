@@ -28,14 +28,12 @@ class Forwarder {
 
   Forwarder(const api::ClusterOptions& options, AnswerHere answer_here);
 
-  /// Answers the request if it belongs to another node; nullopt: it belongs to this one. 501 if no
-  /// node can do it, 503 if the leader is not known or not reached. Does not block.
+  /// Answers the request if it belongs to another node; nullopt: it belongs to this one. 503 if
+  /// the leader is not known or not reached. Does not block.
   [[nodiscard]] Decoded<std::optional<Answer>> answer_elsewhere(Exchange& exchange);
   /// Seconds since the ledger was last heard, if it is more than the lease; else 0. Looks at the
   /// node at most a few times a second.
   [[nodiscard]] double stale_s();
-  /// 501 for what is not possible in a cluster.
-  [[nodiscard]] static Decoded<> check_possible(api::Effect effect);
 
  private:
   /// nullopt: nothing was done, for a reason that may pass.

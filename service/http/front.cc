@@ -269,7 +269,6 @@ Decoded<std::unique_ptr<BodySink>> Front::make_sink(Exchange& exchange) {
   exchange.route = route;
   QV_TRY(capture_path(exchange, *route));
   QV_TRY(check_may_send_body(exchange, *route));
-  if (forwarder_) QV_TRY(Forwarder::check_possible(route->declaration().effect));
   if (is_compressed(exchange.request)) {
     return fail(
         ApiError(415, fmt::format("Bad request: content-encoding `{}` is not supported here",

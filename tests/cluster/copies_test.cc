@@ -44,6 +44,11 @@ class ReceiverOfTest final : public engine::SnapshotReceiver {
     received_ += bytes;
     return {};
   }
+  [[nodiscard]] Result<engine::CollectionConfig> check() override {
+    engine::CollectionConfig config;
+    config.cluster_id = "c1";
+    return config;
+  }
   [[nodiscard]] Result<> finish() override { return {}; }
 
  private:
@@ -117,7 +122,7 @@ TEST(CopiesTest, NoAnswerWaitsForTheWholeArchive) {
   CopySource source;
   SnapshotsOfTest snapshots;
   PeerWithCopies peers(source, snapshots);
-  ASSERT_TRUE(fetch_copy(peers, "http://node1", "docs", snapshots));
+  ASSERT_TRUE(fetch_copy(peers, "http://node1", "docs", "c1", snapshots));
   EXPECT_EQ(peers.n_read_at_opening, 0U);
   EXPECT_LE(peers.most_read_for_an_answer, std::uint64_t{8} << 20);
   ASSERT_EQ(snapshots.received.size(), kArchiveBytes);

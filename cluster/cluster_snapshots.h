@@ -1,0 +1,82 @@
+// The snapshots of a node: made and kept here, restored on all nodes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cluster/restores.h"
+#include "engine/snapshots.h"
+
+namespace quiver::cluster {
+
+/// What a restore needs of the node.
+class RestoreLeader {
+ public:
+  virtual ~RestoreLeader() = default;
+  /// A draft of an archive that is to become the collection `name`, a name or an alias.
+  [[nodiscard]] virtual Result<std::unique_ptr<Restores::Draft>> begin_restore(
+      const std::string& name, const std::string& checksum) = 0;
+  /// Makes a complete archive the collection on all nodes: all or nothing.
+  [[nodiscard]] virtual Result<> restore_everywhere(const Restores::Draft& draft) = 0;
+};
+
+/// Thread-safe. What reads and what makes snapshots goes to `local`.
+class ClusterSnapshots final : public engine::Snapshots {
+ public:
+  /// Both outlive this.
+  ClusterSnapshots(engine::Snapshots& local, RestoreLeader& leader)
+      : local_(local), leader_(leader) {}
+
+  [[nodiscard]] Result<> check_scope(const engine::SnapshotScope& scope) override {
+    return local_.check_scope(scope);
+  }
+  [[nodiscard]] Result<engine::SnapshotDescription> create(
+      const engine::SnapshotScope& scope) override {
+    return local_.create(scope);
+  }
+  [[nodiscard]] Result<engine::SnapshotDescription> complete(const engine::SnapshotScope& scope,
+                                                             const std::string& name,
+                                                             const Cancel& cancel) override {
+    return local_.complete(scope, name, cancel);
+  }
+  [[nodiscard]] Result<std::vector<engine::SnapshotDescription>> list(
+      const engine::SnapshotScope& scope) override {
+    return local_.list(scope);
+  }
+  [[nodiscard]] Result<> remove(const engine::SnapshotScope& scope,
+                                const std::string& name) override {
+    return local_.remove(scope, name);
+  }
+  [[nodiscard]] Result<std::unique_ptr<engine::SnapshotReader>> open(
+      const engine::SnapshotScope& scope, const std::string& name) override {
+    return local_.open(scope, name);
+  }
+  [[nodiscard]] Result<std::unique_ptr<engine::SnapshotReader>> stream(
+      const engine::SnapshotScope& scope) override {
+    return local_.stream(scope);
+  }
+  /// `path`: of this node. kUnimplemented for a shard.
+  [[nodiscard]] Result<> recover(const engine::SnapshotScope& scope, const std::string& path,
+                                 const std::string& checksum) override;
+  [[nodiscard]] Result<std::unique_ptr<engine::SnapshotReceiver>> receive(
+      const engine::SnapshotScope& scope, const std::string& checksum) override;
+  [[nodiscard]] Result<std::string> folder_of(const engine::SnapshotScope& scope,
+                                              const std::string& name) override {
+    return local_.folder_of(scope, name);
+  }
+  [[nodiscard]] Result<std::vector<std::string>> restore_storage(const std::string&) override {
+    return fail(Code::kUnimplemented,
+                "Not implemented: a full snapshot cannot be restored in a cluster; restore the "
+                "snapshots of its collections");
+  }
+
+ private:
+  class Receiver;
+
+  engine::Snapshots& local_;
+  RestoreLeader& leader_;
+};
+
+}  // namespace quiver::cluster
