@@ -137,8 +137,9 @@ Result<std::unique_ptr<engine::SnapshotReceiver>> fetch_copy(PeerClient& peers,
                       [&](std::string_view piece) { return receiver->write(piece); }));
   QV_TRY(const auto config, receiver->check());
   if (config.cluster_id == cluster_id) return receiver;
-  return fail(Code::kUnavailable,
-              fmt::format("the node at {} has another collection `{}` than the ledger", peer, name));
+  return fail(
+      Code::kUnavailable,
+      fmt::format("the node at {} has another collection `{}` than the ledger", peer, name));
 }
 
 }  // namespace quiver::cluster

@@ -68,6 +68,7 @@ struct NodeView {
   std::uint32_t write_quorum = 0;
   bool is_ledger_up = false;
   double stale_s = 0;   ///< since the ledger was last heard
+  double lease_s = 0;   ///< after this time without the ledger another node may lead
   std::string refusal;  ///< why this node takes no part; empty: it does
   std::int64_t ledger_revision = 0;
   std::uint64_t ledger_term = 0;

@@ -219,6 +219,7 @@ NodeView NodeImpl::view() const {
   view.n_nodes = options_.n_nodes;
   view.write_quorum = options_.n_nodes / 2 + 1;
   view.is_ledger_up = is_ledger_up_;
+  view.lease_s = static_cast<double>(options_.lease.count());
   view.ledger_term = ledger_term_;
   view.n_pending = committer_.n_pending();
   view.stale_s = last_heard_ms_ == 0 ? 0 : static_cast<double>(steady_ms() - last_heard_ms_) / 1e3;

@@ -296,8 +296,7 @@ Result<> NodeImpl::catch_up(const ClusterState& state) {
     // A collection that was restored from a snapshot cannot be made from its log.
     const auto* name = state.name_of(shard.collection);
     const bool is_missing = !applied && applied.error().code() == Code::kNotFound &&
-                            name != nullptr &&
-                            state.needs_copy(state.collections.at(*name).config);
+                            name != nullptr && state.needs_copy(state.collections.at(*name).config);
     if (is_missing || (!applied && applied.error().code() == Code::kOutOfRange)) {
       log_warning("{}", applied.error().message());
       applied = guarded([&] { return copy_collection(state, shard); });

@@ -345,7 +345,8 @@ Result<> NodeImpl::commit_restore(const std::string& name, const engine::Collect
   const auto written = write(std::move(change));
   if (written && !*written) {
     committer_.thaw(old);
-    return fail(Code::kUnavailable, "the nodes or the collection have changed meanwhile, try again");
+    return fail(Code::kUnavailable,
+                "the nodes or the collection have changed meanwhile, try again");
   }
   QV_TRY(written);
   if (replaces) committer_.forget(shards_of(before->second.config));
@@ -355,11 +356,10 @@ Result<> NodeImpl::commit_restore(const std::string& name, const engine::Collect
   return {};
 }
 
-Result<> NodeImpl::check_holders(const ClusterState& state,
-                                 const std::set<NodeId>& holders) const {
+Result<> NodeImpl::check_holders(const ClusterState& state, const std::set<NodeId>& holders) const {
   if (!state.set) return fail(Code::kUnavailable, "the ledger has no nodes");
-  const auto n = std::ranges::count_if(
-      holders, [&](NodeId holder) { return state.set->is_active(holder); });
+  const auto n =
+      std::ranges::count_if(holders, [&](NodeId holder) { return state.set->is_active(holder); });
   if (n >= static_cast<std::ptrdiff_t>(state.set->quorum())) return {};
   return fail(Code::kUnavailable,
               fmt::format("{} of {} nodes must hold the snapshot before it counts, and {} do; "
@@ -383,9 +383,8 @@ Result<Transaction> NodeImpl::restoring_change(const ClusterState& state, const 
   const bool replaces = before != state.collections.end();
   const std::string key = keys_.collection(name);
   Transaction change;
-  change.conditions = {
-      {key, Condition::What::kModRevision, replaces ? before->second.revision : 0},
-      {keys_.set(), Condition::What::kModRevision, state.set_revision}};
+  change.conditions = {{key, Condition::What::kModRevision, replaces ? before->second.revision : 0},
+                       {keys_.set(), Condition::What::kModRevision, state.set_revision}};
   change.writes = {{key, engine::to_json(config)}, {keys_.restore(config.cluster_id)}};
   const EntryId first{1, std::string(engine::kEntryHashBytes, '\0')};
   for (const auto& shard : shards_of(config)) {

@@ -121,8 +121,7 @@ Result<std::unique_ptr<Restores::Draft>> Restores::begin(std::string id, const s
     if (stopped_) return fail(Code::kUnavailable, "this node is stopping");
     drafts_.insert(id);
   }
-  return std::make_unique<Draft>(*this, std::move(id), name, std::move(receiver),
-                                 std::move(file));
+  return std::make_unique<Draft>(*this, std::move(id), name, std::move(receiver), std::move(file));
 }
 
 Result<bool> Restores::obtain(const std::string& id, const std::string& name,

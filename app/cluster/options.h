@@ -9,7 +9,7 @@ namespace quiver::app {
 struct ClusterStatusOptions {
   std::string url = "http://127.0.0.1:6333";
   std::string api_key;
-  std::string ca;  ///< PEM file of authorities; empty: the system's
+  std::string ca;                             ///< PEM file of authorities; empty: the system's
   std::vector<std::string> collections = {};  ///< `adopt`: names
 };
 

@@ -386,8 +386,9 @@ Result<DatabaseSnapshots::Place> DatabaseSnapshots::place_of(const SnapshotScope
   return Place{place, is_snapshot_folder(place)};
 }
 
-Result<std::unique_ptr<SnapshotReader>> DatabaseSnapshots::open_place(
-    const SnapshotScope& scope, const std::string& path, const std::string& checksum) {
+Result<std::unique_ptr<SnapshotReader>> DatabaseSnapshots::open_place(const SnapshotScope& scope,
+                                                                      const std::string& path,
+                                                                      const std::string& checksum) {
   QV_TRY(const auto target, target_of(scope));
   QV_TRY(const auto place, place_of(target, path));
   if (place.is_folder) {
@@ -401,17 +402,15 @@ Result<std::unique_ptr<SnapshotReader>> DatabaseSnapshots::open_place(
   return std::make_unique<ArchiveReader>(std::move(file), size_bytes);
 }
 
-Result<> DatabaseSnapshots::check_checksum(const std::string& folder,
-                                           const std::string& checksum) {
+Result<> DatabaseSnapshots::check_checksum(const std::string& folder, const std::string& checksum) {
   QV_TRY(const auto facts, complete_there(folder, Cancel()));
   const auto lower = [](std::string text) {
     std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
     return text;
   };
   if (checksum.empty() || lower(checksum) == facts.sha256) return {};
-  return fail(
-      Code::kInvalidArgument,
-      fmt::format("Snapshot checksum mismatch: expected {}, got {}", checksum, facts.sha256));
+  return fail(Code::kInvalidArgument, fmt::format("Snapshot checksum mismatch: expected {}, got {}",
+                                                  checksum, facts.sha256));
 }
 
 Result<> DatabaseSnapshots::recover_folder(const SnapshotScope& scope, const std::string& folder,

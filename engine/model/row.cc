@@ -345,7 +345,10 @@ Result<Row> decode_row(const PointId& id, std::string_view bytes,
   row.payload = reader.get_text(reader.get<std::uint32_t>());
   const auto n_fields = reader.get<std::uint16_t>();
   if (n_fields > fields.size()) {
-    return damaged(fmt::format("{} fields, expected {}", n_fields, fields.size()));
+    return fail(Code::kDataLoss,
+                fmt::format("row of point {} has {} vector fields, and the collection has {}: the "
+                            "row is damaged, or a newer configuration is not here yet",
+                            id.to_string(), n_fields, fields.size()));
   }
   row.vectors.resize(fields.size());
   for (std::size_t i = 0; i < n_fields; ++i) {

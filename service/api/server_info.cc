@@ -1,5 +1,7 @@
 #include "service/api/server_info.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -53,6 +55,10 @@ std::string absence_from_cluster(const Runtime& runtime) {
   if (!view.refusal.empty()) return view.refusal;
   if (view.ledger_revision == 0) {
     return "this node has not reached the ledger of its cluster yet";
+  }
+  if (view.stale_s > view.lease_s) {
+    return fmt::format("the ledger of the cluster has not answered this node for {:.0f} s",
+                       view.stale_s);
   }
   const cluster::NodeView::Member* self = self_of(view);
   if (self != nullptr && self->is_active) return "";

@@ -309,8 +309,8 @@ template <Of of>
 void add_recovery(Routes& routes, std::string_view recover_path, std::string_view upload_path) {
   // In a cluster the node that has the archive sees to it that all nodes get it.
   routes.push_back({Method::kPut, recover_path, Access::kManage, recover<of>});
-  routes.push_back({Method::kPost, upload_path, Access::kManage, upload, Effect::kLocal,
-                    make_upload_sink<of>});
+  routes.push_back(
+      {Method::kPost, upload_path, Access::kManage, upload, Effect::kLocal, make_upload_sink<of>});
 }
 
 }  // namespace

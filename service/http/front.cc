@@ -86,7 +86,12 @@ bool must_be_fresh(const Exchange& exchange) {
   if (exchange.target.query.empty() || !api::may_be_behind(exchange)) return false;
   if (exchange.route->declaration().effect != api::Effect::kLocal) return false;
   const auto wanted = query_parameter(exchange.target.query, "consistency");
-  return wanted && !wanted->empty() && *wanted != "1" && *wanted != "0";
+  if (!wanted) return false;
+  if (*wanted == "majority" || *wanted == "quorum" || *wanted == "all") return true;
+  std::uint64_t n = 0;
+  const char* last = wanted->data() + wanted->size();
+  const auto [end, error] = std::from_chars(wanted->data(), last, n);
+  return error == std::errc() && end == last && n > 1;
 }
 
 /// Seconds of `timeout`; nullopt if there is none, or a wrong one, which the handler tells.

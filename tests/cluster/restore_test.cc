@@ -49,9 +49,8 @@ class RestoreTest : public ClusterRig {
   }
   [[nodiscard]] bool all_have(const Points& wanted) {
     return comes_true([&] {
-      return std::ranges::all_of(nodes_, [&](const auto& node) {
-        return !node->runs() || has(*node, wanted);
-      });
+      return std::ranges::all_of(
+          nodes_, [&](const auto& node) { return !node->runs() || has(*node, wanted); });
     });
   }
   static std::string id_of(TestNode& node) {
@@ -135,11 +134,13 @@ TEST_F(RestoreTest, OfACollectionThatWasDropped) {
   }();
   ASSERT_TRUE(node.database().drop_collection("docs"));
   ASSERT_TRUE(all_have({}));
-  const auto receiver = follower()->database().snapshots()->receive({"again", std::nullopt}, "");
-  ASSERT_TRUE(receiver) << receiver.error().message();
-  ASSERT_TRUE((*receiver)->write(archive));
-  const auto restored = (*receiver)->finish();
-  ASSERT_TRUE(restored) << restored.error().message();
+  {  // while it is received, the archive is kept
+    const auto receiver = follower()->database().snapshots()->receive({"again", std::nullopt}, "");
+    ASSERT_TRUE(receiver) << receiver.error().message();
+    ASSERT_TRUE((*receiver)->write(archive));
+    const auto restored = (*receiver)->finish();
+    ASSERT_TRUE(restored) << restored.error().message();
+  }
   for (const auto& one : nodes_) {
     EXPECT_TRUE(comes_true([&] { return points(one->database(), "again") == before_; }));
   }
@@ -267,7 +268,8 @@ TEST_F(RestoreTest, ChangesMeanwhileAreBeforeOrAfter) {
   });
   const auto restored = restore(node, snapshot);
   is_restored = true;
-  ASSERT_TRUE(comes_true([&] { return points(node.database(), "docs").size() > before_.size() + 5; }));
+  ASSERT_TRUE(
+      comes_true([&] { return points(node.database(), "docs").size() > before_.size() + 5; }));
   is_over = true;
   writes.join();
   ASSERT_TRUE(restored) << restored.error().message();

@@ -1,6 +1,7 @@
 """Snapshots restored on all nodes of a cluster: by any node, with nodes killed meanwhile; collections that are adopted."""
 import contextlib
 import http.client
+import os
 import random
 import subprocess
 import threading
@@ -12,6 +13,7 @@ from quiver_cluster import HAS_ETCD, Cluster
 from quiver_server import binary
 
 DIM = 32
+N_ROUNDS = 6 if os.environ.get("QUIVER_LONG_TESTS") else 1
 VECTORS = {"vectors": {"size": DIM, "distance": "Dot"}, "shard_number": 2}
 
 pytestmark = pytest.mark.skipif(not HAS_ETCD, reason="etcd was not found in PATH: install etcd-server")
@@ -107,7 +109,7 @@ def test_an_upload_makes_a_new_collection(cluster, name):
 def test_kill9_in_the_middle_leaves_the_old_or_the_new(cluster, name, whom):
     fill(cluster.nodes[0], name)
     rng = random.Random(f"59-{whom}")
-    for _ in range(3):
+    for _ in range(N_ROUNDS):
         leader, followers = cluster.leader(), cluster.followers()
         origin = leader if whom == "follower" and rng.random() < 0.5 else followers[0]
         snapshot, before, after = snapshot_of(origin, name)
