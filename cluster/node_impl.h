@@ -157,6 +157,7 @@ class NodeImpl final : public Node,
   [[nodiscard]] bool is_behind(const engine::ShardName& shard, const engine::EntryId& tail);
   [[nodiscard]] Result<> adopt_collection(const ClusterState& state, const std::string& name,
                                           const CollectionRecord& record);
+  [[nodiscard]] Result<> replace_misfits(const ClusterState& state);
   [[nodiscard]] Result<> adopt_aliases(const ClusterState& state);
   [[nodiscard]] Result<> drop_others(const ClusterState& state);
   [[nodiscard]] Result<> adopt_collections(const ClusterState& state);
@@ -222,6 +223,9 @@ class NodeImpl final : public Node,
   std::map<engine::ShardName, engine::EntryNumber> behind_;
   int n_unanswered_ = 0;  ///< calls to the leader, one after another
   std::chrono::steady_clock::time_point next_deposing_{};
+  /// Ids of collections whose configuration could not be adopted at this look.
+  std::set<std::string> misfits_;
+  std::chrono::steady_clock::time_point next_replacing_{};
   std::string last_trouble_;   ///< of the looking thread
   std::string lease_refusal_;  ///< of the thread of the lease
   std::optional<std::chrono::steady_clock::time_point> holds_key_since_;  ///< and does not lead

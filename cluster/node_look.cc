@@ -25,6 +25,7 @@ constexpr std::chrono::milliseconds kInterval{500};
 constexpr int kUnanswered = 3;
 constexpr std::chrono::milliseconds kAskAgain{100};
 constexpr std::chrono::seconds kDeposingPause{10};
+constexpr std::chrono::seconds kReplacingPause{10};
 /// A node that holds the leader's key this long and cannot lead gives it up, and pauses.
 constexpr std::chrono::seconds kKeyPatience{2};
 constexpr std::chrono::seconds kCampaignPause{10};
@@ -92,6 +93,7 @@ void NodeImpl::look() {
       note(first, admit_members(*state));
       note(first, trim(*state));
     }
+    note(first, replace_misfits(*state));
     const auto caught_up = catch_up(*state);
     note(first, caught_up);
     trim_here(*state);
@@ -411,7 +413,25 @@ Result<> NodeImpl::adopt_collection(const ClusterState& state, const std::string
     QV_TRY(const auto now, ledger_.range({keys_.collection(name)}));
     return !now.items.empty() && now.items[0].mod_revision == record.revision;
   };
-  return collection->adopt_config(record.config, is_current);
+  auto adopted = collection->adopt_config(record.config, is_current);
+  if (!adopted && adopted.error().code() == Code::kFailedPrecondition) {
+    misfits_.insert(config->cluster_id);
+  }
+  return adopted;
+}
+
+/// Rows here cannot follow the configuration that the ledger has: what is here is not the
+/// collection of the other nodes. A copy is.
+Result<> NodeImpl::replace_misfits(const ClusterState& state) {
+  Result<> first;
+  const auto misfits = std::exchange(misfits_, {});
+  if (misfits.empty() || committer_.leads() || Clock::now() < next_replacing_) return first;
+  next_replacing_ = Clock::now() + kReplacingPause;
+  for (const auto& id : misfits) {
+    log_warning("collection {} cannot follow its configuration in the ledger: it is replaced", id);
+    note(first, guarded([&] { return copy_collection(state, {id, 0}); }));
+  }
+  return first;
 }
 
 Result<> NodeImpl::adopt_aliases(const ClusterState& state) {

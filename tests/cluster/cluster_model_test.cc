@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -35,6 +36,29 @@ class ClusterModel : public ClusterRig {
       ++n_acknowledged_;
     } else {
       possible.insert(written);
+    }
+  }
+
+  /// A snapshot is made, or the last one restored where it is.
+  void snapshot_something() {
+    const engine::SnapshotScope docs{"docs", std::nullopt};
+    TestNode* leads = leader();
+    if (!snapshot_ && leads != nullptr) {
+      const auto made = leads->database().snapshots()->create(docs);
+      if (made) snapshot_ = Snapshot{leads, made->name, possible_};
+      return;
+    }
+    if (!snapshot_ || !snapshot_->node->runs()) return;
+    const Snapshot snapshot = *std::exchange(snapshot_, std::nullopt);
+    const auto restored =
+        snapshot.node->database().snapshots()->recover(docs, snapshot.name, "");
+    n_restored_ += restored ? 1 : 0;
+    for (auto& [id, possible] : possible_) {
+      const auto before = snapshot.possible.find(id);
+      const auto then =
+          before == snapshot.possible.end() ? std::set<std::string>{""} : before->second;
+      if (restored) possible.clear();
+      possible.insert(then.begin(), then.end());
     }
   }
 
@@ -95,6 +119,13 @@ class ClusterModel : public ClusterRig {
     return seed == nullptr ? 20261125 : std::strtoull(seed, nullptr, 10);
   }()};
   Possible possible_;
+  struct Snapshot {
+    TestNode* node;
+    std::string name;
+    Possible possible;
+  };
+  std::optional<Snapshot> snapshot_;
+  std::uint64_t n_restored_ = 0;
   std::uint64_t n_changes_ = 0;
   std::uint64_t n_acknowledged_ = 0;
 };
@@ -104,16 +135,20 @@ TEST_F(ClusterModel, WhatIsAcknowledgedStaysUnderFaults) {
   const char* wanted = std::getenv("QUIVER_CLUSTER_ROUNDS");
   const int n_rounds = wanted == nullptr ? 8 : std::atoi(wanted);
   ASSERT_TRUE(leader()->database().create_collection("docs", config()));
+  constexpr int kStepOfSnapshot = 20;
   for (int round = 0; round < n_rounds && !HasFailure(); ++round) {
     for (int i = 0; i < 60; ++i) change_something();
+    if (random_() % 2 == 0) snapshot_something();
     break_something();
     for (int i = 0; i < 60; ++i) {
       change_something();
+      if (i == kStepOfSnapshot) snapshot_something();
       if (leader() == nullptr) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
     check_all_nodes();
   }
   EXPECT_GT(n_acknowledged_, n_changes_ / 4);
+  EXPECT_GT(n_restored_, 0U);
   TestNode::keep_entries = 10'000;
 }
 

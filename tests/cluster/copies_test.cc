@@ -190,5 +190,36 @@ TEST_F(DamagedReplicaTest, IsNotRepairedButCopied) {
   EXPECT_GT(points(**alone, "docs").size(), 1U);
 }
 
+/// Somebody has changed what a node holds, while it was down: its rows cannot follow the others.
+TEST_F(DamagedReplicaTest, ACollectionThatCannotFollowIsReplacedByACopy) {
+  ASSERT_TRUE(leader()->database().create_collection("docs", config(1)));
+  ASSERT_TRUE(update(leader()->database(), "docs", point(1, "a")));
+  TestNode* changed = follower();
+  ASSERT_TRUE(comes_true([&] { return points(changed->database(), "docs").size() == 1; }));
+  changed->end();
+  const auto add = [](engine::Database& database, const std::string& name) {
+    return database.update_config("docs", [&](engine::CollectionConfig& its) {
+      return engine::add_field(its, {name, FieldKind::kDense, 3, DType::kF32, Metric::kDot,
+                                     SparseModifier::kNone});
+    });
+  };
+  {
+    engine::DatabaseOptions options;
+    options.data_dir = changed->folder().string();
+    const auto alone = engine::Database::open(options);
+    ASSERT_TRUE(alone) << alone.error().message();
+    ASSERT_TRUE(add(**alone, "wrong"));
+    ASSERT_TRUE((*alone)->close());
+  }
+  ASSERT_TRUE(add(leader()->database(), "right"));
+  changed->start();
+  ASSERT_TRUE(update(leader()->database(), "docs", point(2, "b")));
+  const auto expected = points(leader()->database(), "docs");
+  EXPECT_TRUE(comes_true([&] { return points(changed->database(), "docs") == expected; }));
+  const auto collection = changed->database().collection("docs");
+  ASSERT_TRUE(collection);
+  EXPECT_EQ((*collection)->config()->fields.at(1).name, "right");
+}
+
 }  // namespace
 }  // namespace quiver::cluster
