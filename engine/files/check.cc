@@ -25,10 +25,9 @@ using storage::Catalog;
 using storage::CatalogEntry;
 
 /// Names in a data directory that belong there.
-constexpr std::string_view kKnownNames[] = {"catalog",         "catalog.copy", "LOCK",
-                                            "collections",     "snapshots",    "audit",
-                                            "snapshot-drafts", "quotas.json",  "ledger",
-                                            "restores"};
+constexpr std::string_view kKnownNames[] = {
+    "catalog", "catalog.copy",    "LOCK",        "collections", "snapshots",
+    "audit",   "snapshot-drafts", "quotas.json", "ledger",      "restores"};
 
 std::string repair_line(const std::string& shard, const ShardRepair& repair) {
   return fmt::format(

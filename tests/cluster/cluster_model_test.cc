@@ -50,8 +50,7 @@ class ClusterModel : public ClusterRig {
     }
     if (!snapshot_ || !snapshot_->node->runs()) return;
     const Snapshot snapshot = *std::exchange(snapshot_, std::nullopt);
-    const auto restored =
-        snapshot.node->database().snapshots()->recover(docs, snapshot.name, "");
+    const auto restored = snapshot.node->database().snapshots()->recover(docs, snapshot.name, "");
     n_restored_ += restored ? 1 : 0;
     for (auto& [id, possible] : possible_) {
       const auto before = snapshot.possible.find(id);

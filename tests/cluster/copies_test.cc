@@ -199,8 +199,8 @@ TEST_F(DamagedReplicaTest, ACollectionThatCannotFollowIsReplacedByACopy) {
   changed->end();
   const auto add = [](engine::Database& database, const std::string& name) {
     return database.update_config("docs", [&](engine::CollectionConfig& its) {
-      return engine::add_field(its, {name, FieldKind::kDense, 3, DType::kF32, Metric::kDot,
-                                     SparseModifier::kNone});
+      return engine::add_field(
+          its, {name, FieldKind::kDense, 3, DType::kF32, Metric::kDot, SparseModifier::kNone});
     });
   };
   {

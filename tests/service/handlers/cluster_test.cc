@@ -107,6 +107,13 @@ TEST_F(ClusterViewTest, IsReadyOnceItHasSeenTheLedger) {
   EXPECT_THAT(starting.body, HasSubstr("this node has not reached the ledger"));
   node_.set_view(three_nodes());
   EXPECT_EQ(call("GET", "/readyz").status, 200);
+  auto cut_off = three_nodes();
+  cut_off.lease_s = 3;
+  cut_off.stale_s = 3.5;
+  node_.set_view(cut_off);
+  const auto refused = call("GET", "/readyz");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_THAT(refused.body, HasSubstr("has not answered this node for 4 s"));
 }
 
 TEST_F(ClusterViewTest, StaleReadsSaySo) {

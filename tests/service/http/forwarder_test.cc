@@ -211,22 +211,14 @@ TEST_F(ForwarderTest, ABrokenConnectionIsNotTriedAgain) {
   EXPECT_THAT(answer.body, HasSubstr("the outcome is not known; the operation may be sent again"));
 }
 
-TEST_F(ForwarderTest, SnapshotsAreNotRestored) {
-  for (const Member* member : {&leader_, &follower_}) {
-    const auto recovered =
-        member->call("PUT", "/collections/c/snapshots/recover", R"({"location":"file:///x"})");
-    EXPECT_EQ(recovered.status, 501);
-    EXPECT_THAT(recovered.body, HasSubstr("snapshots cannot be restored in a cluster yet"));
-    EXPECT_EQ(member->call("POST", "/collections/c/snapshots/upload", "bytes").status, 501);
-  }
-}
-
-/// Requests that change something, and that each node does for itself.
+/// Requests that change something, and that each node does for itself. A snapshot is restored by
+/// the node that has it.
 bool stays_here(const RouteDeclaration& route) {
   constexpr std::string_view kLocal[] = {"/issues", "/quotas", "/audit/logs", "/snapshots",
                                          "/cluster/"};
   return route.pattern.ends_with("/snapshots") || route.pattern.ends_with("/{snapshot_name}") ||
-         route.pattern.ends_with("/snapshot") ||
+         route.pattern.ends_with("/snapshot") || route.pattern.ends_with("/snapshots/recover") ||
+         route.pattern.ends_with("/snapshots/upload") ||
          std::ranges::any_of(
              kLocal, [&](std::string_view path) { return route.pattern.starts_with(path); });
 }
