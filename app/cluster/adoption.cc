@@ -41,7 +41,7 @@ Result<> adopt(client::ServerConnection& server, const std::string& name) {
   QV_TRY(check_is_alone(server, path));
   QV_TRY(const Value made, result_of(server, "POST", path + "/snapshots", ""));
   const std::string snapshot = text_member(made, "name");
-  const Value location(Object{{"location", Value(fmt::format("file:///{}/{}", name, snapshot))}});
+  const Value location(Object{{"location", Value(snapshot)}});
   const auto restored =
       result_of(server, "PUT", path + "/snapshots/recover?wait=true", payload::to_json(location));
   const auto removed =

@@ -56,7 +56,7 @@ def snapshot_of(node, name):
 
 
 def recover(node, name, snapshot):
-    return node.put(f"/collections/{name}/snapshots/recover?wait=true", {"location": f"file:///{name}/{snapshot}"})
+    return node.put(f"/collections/{name}/snapshots/recover?wait=true", {"location": snapshot})
 
 
 def upload(node, name, archive):
