@@ -3,6 +3,10 @@
 namespace quiver::engine {
 namespace {
 
+/// Rows are handled one by one if they are at most this share of all: a word of 64 rows takes as
+/// long in a pass over a bitmap, of which an evaluation needs several.
+constexpr std::uint32_t kRowsPerFewRow = 512;
+
 void add_part(const payload::AttributeSet& set, std::string_view path, std::uint32_t first_row,
               std::uint32_t n_rows, std::vector<payload::AttributePart>& parts) {
   const auto* view = set.find(path);
@@ -42,10 +46,23 @@ std::vector<payload::AttributePart> SegmentRows::attributes(std::string_view pat
   return parts;
 }
 
+Result<std::optional<std::vector<std::uint32_t>>> few_matching_rows(
+    const Segment& segment, const payload::Predicate& predicate, const Cancel& cancel) {
+  if (!segment.data->sealed) return std::optional<std::vector<std::uint32_t>>();
+  return predicate.evaluate_few(SegmentRows(*segment.data), segment.deleted.get(),
+                                segment.n_rows() / kRowsPerFewRow, cancel);
+}
+
 Result<Bitset> matching_rows(const Segment& segment, const payload::Predicate* predicate,
                              const Cancel& cancel) {
+  if (predicate == nullptr || predicate->always_true()) return segment.live();
+  QV_TRY(const auto few, few_matching_rows(segment, *predicate, cancel));
+  if (few) {
+    Bitset found(segment.n_rows());
+    for (const std::uint32_t row : *few) found.set(row);
+    return found;
+  }
   Bitset live = segment.live();
-  if (predicate == nullptr || predicate->always_true()) return live;
   const SegmentRows rows(*segment.data);
   if (const auto cached = cached_verdict(rows, *segment.data, *predicate, cancel)) {
     live &= *cached;

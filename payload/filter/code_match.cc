@@ -2,12 +2,32 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "kernels/kernels.h"
 
 namespace quiver::payload {
 
 using enum EntryState;
+
+namespace {
+
+/// Row by row: for few rows.
+Verdict match_each(std::span<const CodeCondition> conditions, const RowSet& within) {
+  Verdict verdict = Verdict::none_like(within);
+  within.for_each([&](std::size_t row) {
+    bool is_sure = true;
+    for (const CodeCondition& condition : conditions) {
+      const EntryState state = condition.of_row(row);
+      if (state == kNo) return;
+      is_sure = is_sure && state == kYes;
+    }
+    (is_sure ? verdict.yes : verdict.maybe).set(row);
+  });
+  return verdict;
+}
+
+}  // namespace
 
 CellClasses classes_of(const AttributeView& attribute, const std::vector<EntryState>& states) {
   const std::uint32_t n_codes = attribute.rests.empty() ? 1 : 256;  // of one cell
@@ -87,10 +107,13 @@ void CodeCondition::decide(std::uint32_t first_row, const Words& wanted, Words& 
   }
 }
 
-MatchBounds match_codes(std::span<const CodeCondition> conditions, const Bitset& within) {
-  if (conditions.empty()) return {within, within};
-  MatchBounds bounds{Bitset(within.size()), Bitset(within.size())};
+Verdict match_codes(std::span<const CodeCondition> conditions, const RowSet& within) {
+  if (within.is_listed()) return match_each(conditions, within);
   const auto wanted = within.words();
+  if (wanted.empty()) return Verdict::none_like(within);
+  Bitset yes(within.size());
+  Bitset maybe(within.size());
+  bool has_maybe = false;
   CodeCondition::Block block;
   for (std::size_t first = 0; first < wanted.size(); first += CodeCondition::kWordsPerBlock) {
     const auto words = wanted.subspan(
@@ -103,10 +126,15 @@ MatchBounds match_codes(std::span<const CodeCondition> conditions, const Bitset&
         std::all_of(conditions.begin(), conditions.end(),
                     [&](const CodeCondition& condition) { return condition.narrow(row, block); });
     if (!has_any) continue;
-    std::copy_n(block.yes.begin(), words.size(), bounds.yes.words().data() + first);
-    std::copy_n(block.possible.begin(), words.size(), bounds.possible.words().data() + first);
+    std::copy_n(block.yes.begin(), words.size(), yes.words().data() + first);
+    for (std::size_t w = 0; w < words.size(); ++w) {
+      const std::uint64_t open = block.possible[w] & ~block.yes[w];
+      if (open == 0) continue;
+      maybe.words()[first + w] = open;
+      has_maybe = true;
+    }
   }
-  return bounds;
+  return {RowSet(std::move(yes)), has_maybe ? RowSet(std::move(maybe)) : RowSet::none_like(within)};
 }
 
 }  // namespace quiver::payload
