@@ -13,6 +13,10 @@ namespace quiver::index {
 /// bits of the rows, and clears them at the end.
 class ListedRows {
  public:
+  /// Rows are listed if they are at most one in so many: a word of 64 rows takes as long in a pass
+  /// over a bitmap as a listed row, and a filter and a search need several passes.
+  static constexpr std::uint32_t kRowsPerListed = 512;
+
   /// `rows` ascend, are distinct and below `n_rows`.
   ListedRows(std::uint32_t n_rows, std::vector<std::uint32_t> rows);
   ListedRows(ListedRows&&) noexcept = default;

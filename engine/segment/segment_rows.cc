@@ -1,11 +1,9 @@
 #include "engine/segment/segment_rows.h"
 
+#include "index/listed_rows.h"
+
 namespace quiver::engine {
 namespace {
-
-/// Rows are handled one by one if they are at most this share of all: a word of 64 rows takes as
-/// long in a pass over a bitmap, of which an evaluation needs several.
-constexpr std::uint32_t kRowsPerFewRow = 512;
 
 void add_part(const payload::AttributeSet& set, std::string_view path, std::uint32_t first_row,
               std::uint32_t n_rows, std::vector<payload::AttributePart>& parts) {
@@ -50,7 +48,7 @@ Result<std::optional<std::vector<std::uint32_t>>> few_matching_rows(
     const Segment& segment, const payload::Predicate& predicate, const Cancel& cancel) {
   if (!segment.data->sealed) return std::optional<std::vector<std::uint32_t>>();
   return predicate.evaluate_few(SegmentRows(*segment.data), segment.deleted.get(),
-                                segment.n_rows() / kRowsPerFewRow, cancel);
+                                segment.n_rows() / index::ListedRows::kRowsPerListed, cancel);
 }
 
 Result<Bitset> matching_rows(const Segment& segment, const payload::Predicate* predicate,

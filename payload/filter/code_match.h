@@ -52,10 +52,16 @@ class CodeCondition {
   /// Decides the rows of `wanted` whose high byte leaves it open. Leaves in `open` those that only
   /// documents decide, and adds to `yes` those that match.
   void decide(std::uint32_t first_row, const Words& wanted, Words& yes, Words& open) const;
+  /// Writes the rows that match, and those that only documents decide.
+  void match(std::uint32_t first_row, const Words& wanted, Words& yes, Words& open) const;
+
+  [[nodiscard]] bool is_interval() const { return yes_ != possible_ || yes_.low <= yes_.high; }
 
   const AttributeView* attribute_;
   EntryStates entries_;
   CellClasses classes_;
+  /// Codes of 16 bits that match, and those that may, if each are neighbours; else none.
+  CodeInterval yes_, possible_;
 };
 
 /// The rows of `within`, a set of at most as many rows as the attributes have, that match all

@@ -1,6 +1,8 @@
 #include "payload/filter/few_rows.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <span>
 
 #include "payload/column/kinds.h"
@@ -11,14 +13,19 @@ namespace quiver::payload {
 namespace {
 
 using RowSpan = std::span<const std::uint32_t>;
-/// Lists of rows whose union has all that match; nullopt: columns do not tell.
-using RowLists = std::optional<std::vector<RowSpan>>;
+/// Lists of rows whose union has all that match.
+struct UnionOfRows {
+  std::vector<RowSpan> lists;
+  bool is_exact = true;  ///< the union has no others
+};
+/// nullopt: columns do not tell.
+using RowLists = std::optional<UnionOfRows>;
 
 RowLists postings_of(const ColumnView& column, const std::vector<std::uint32_t>& terms) {
-  std::vector<RowSpan> lists;
-  lists.reserve(terms.size());
-  for (const std::uint32_t term : terms) lists.push_back(column.postings(term));
-  return lists;
+  UnionOfRows rows;
+  rows.lists.reserve(terms.size());
+  for (const std::uint32_t term : terms) rows.lists.push_back(column.postings(term));
+  return rows;
 }
 
 RowSpan sorted_rows(const ColumnView& column, SortedRange range) {
@@ -33,12 +40,12 @@ RowLists lists_of(const ColumnView& column, const MembershipCondition& condition
   if (condition.type != ScalarType::kInteger) {
     return postings_of(column, wanted_terms(column, condition));
   }
-  std::vector<RowSpan> lists;
+  UnionOfRows rows;
   for (const std::int64_t value : condition.integers) {
     const auto range = find_sorted(column.sorted_integers.span(), value, value);
-    lists.push_back(sorted_rows(column, range));
+    rows.lists.push_back(sorted_rows(column, range));
   }
-  return lists;
+  return rows;
 }
 
 RowLists lists_of(const ColumnView& column, const RangeCondition& condition) {
@@ -50,14 +57,15 @@ RowLists lists_of(const ColumnView& column, const RangeCondition& condition) {
                                 : find_sorted(column.sorted_doubles.span(), condition.doubles.low,
                                               condition.doubles.high);
   // Numbers that the column does not hold exactly are decided by documents.
-  return std::vector<RowSpan>{sorted_rows(column, range), column.irregular.span()};
+  return UnionOfRows{{sorted_rows(column, range), column.irregular.span()},
+                     column.irregular.empty()};
 }
 
 RowLists lists_of(const ColumnView& column, const DatetimeCondition& condition) {
   if (!traits_of(column.index->kind).decides(Decidable::kDatetimeRange)) return std::nullopt;
   const auto range =
       find_sorted(column.sorted_integers.span(), condition.micros.low, condition.micros.high);
-  return std::vector<RowSpan>{sorted_rows(column, range)};
+  return UnionOfRows{{sorted_rows(column, range)}};
 }
 
 RowLists lists_of(const ColumnView& column, const TextCondition& condition) {
@@ -71,9 +79,10 @@ RowLists lists_of(const ColumnView& column, const TextCondition& condition) {
   RowLists rarest;
   for (const auto& word : condition.words) {
     const std::uint32_t term = column.find_term(word);
-    if (term == ColumnView::kNoTerm) return std::vector<RowSpan>();
+    if (term == ColumnView::kNoTerm) return UnionOfRows();
     const RowSpan rows = column.postings(term);
-    if (!rarest || rows.size() < rarest->front().size()) rarest = {rows};
+    const bool is_rarer = !rarest || rows.size() < rarest->lists.front().size();
+    if (is_rarer) rarest = UnionOfRows{{rows}, condition.words.size() == 1};
   }
   return rarest;
 }
@@ -83,7 +92,25 @@ RowLists lists_of(const ColumnView& /*column*/, const Prepared& /*condition*/) {
   return std::nullopt;
 }
 
-using Rows = std::optional<std::vector<std::uint32_t>>;
+using Rows = std::optional<FewRows>;
+
+/// Sorts by the digits of numbers below `n_rows`, from the last on: `std::sort` mispredicts a
+/// branch for each comparison.
+void sort_rows(std::vector<std::uint32_t>& rows, std::uint32_t n_rows) {
+  constexpr std::size_t kLeastForDigits = 64;
+  constexpr unsigned kDigitBits = 11;
+  if (std::is_sorted(rows.begin(), rows.end())) return;
+  if (rows.size() < kLeastForDigits) return std::sort(rows.begin(), rows.end());
+  std::vector<std::uint32_t> sorted(rows.size());
+  for (unsigned shift = 0; shift < 32 && n_rows >> shift != 0; shift += kDigitBits) {
+    std::array<std::uint32_t, (1U << kDigitBits) + 1> starts{};
+    const auto digit = [&](std::uint32_t row) { return row >> shift & ((1U << kDigitBits) - 1); };
+    for (const std::uint32_t row : rows) ++starts[digit(row) + 1];
+    std::partial_sum(starts.begin(), starts.end(), starts.begin());
+    for (const std::uint32_t row : rows) sorted[starts[digit(row)]++] = row;
+    rows.swap(sorted);
+  }
+}
 
 /// Finds rows of one node or tree, unsorted and with repetitions.
 class Finder {
@@ -93,21 +120,25 @@ class Finder {
   [[nodiscard]] Rows find(const FilterTree& tree) const {
     Rows best;
     for (const Node& node : tree.must) {
-      Rows found = of_node(node, best ? best->size() : most_);
+      Rows found = of_node(node, best ? best->rows.size() : most_);
       if (found) best = std::move(found);
-      if (best && best->empty()) return best;
+      if (best && best->rows.empty()) return best;
     }
-    if (best || tree.should.empty()) return best;
-    return of_any(tree.should);
+    if (!best && !tree.should.empty()) best = of_any(tree.should);
+    const bool is_alone = tree.must.size() + (tree.should.empty() ? 0U : 1U) == 1 &&
+                          tree.must_not.empty() && !tree.min_count;
+    if (best) best->is_exact = best->is_exact && is_alone;
+    return best;
   }
 
  private:
   [[nodiscard]] Rows of_any(const std::vector<Node>& nodes) const {
-    std::vector<std::uint32_t> all;
+    FewRows all{{}, true};
     for (const Node& node : nodes) {
-      const Rows found = of_node(node, most_ - all.size());
+      const Rows found = of_node(node, most_ - all.rows.size());
       if (!found) return std::nullopt;
-      all.insert(all.end(), found->begin(), found->end());
+      all.rows.insert(all.rows.end(), found->rows.begin(), found->rows.end());
+      all.is_exact = all.is_exact && found->is_exact;
     }
     return all;
   }
@@ -118,24 +149,27 @@ class Finder {
   [[nodiscard]] Rows of(const FieldNode& field, std::size_t most) const {
     const ColumnView* column = find_column(rows_, field);
     if (column == nullptr || !column->sealed) return std::nullopt;
-    const auto lists =
+    const auto all =
         std::visit([&](const auto& c) { return lists_of(*column, c); }, field.condition);
-    if (!lists) return std::nullopt;
+    if (!all) return std::nullopt;
     std::size_t n = 0;
-    for (const RowSpan& list : *lists) n += list.size();
+    for (const RowSpan& list : all->lists) n += list.size();
     if (n > most) return std::nullopt;
-    std::vector<std::uint32_t> found;
-    found.reserve(n);
-    for (const RowSpan& list : *lists) found.insert(found.end(), list.begin(), list.end());
+    FewRows found{{}, all->is_exact};
+    found.rows.reserve(n);
+    for (const RowSpan& list : all->lists) {
+      found.rows.insert(found.rows.end(), list.begin(), list.end());
+    }
     return found;
   }
   [[nodiscard]] Rows of(const HasIdNode& node, std::size_t most) const {
     const bool has_order = rows_.sorted_ids() || !rows_.id_order().empty();
     if (!has_order || node.ids.size() > most) return std::nullopt;
-    std::vector<std::uint32_t> found;
+    const auto ids = rows_.ids();
+    FewRows found{{}, true};
     for (const PointId& id : node.ids) {
       const std::size_t row = row_of_id(rows_, id);
-      if (row < rows_.n_rows()) found.push_back(static_cast<std::uint32_t>(row));
+      if (row < ids.size() && ids[row] == id) found.rows.push_back(static_cast<std::uint32_t>(row));
     }
     return found;
   }
@@ -153,13 +187,11 @@ class Finder {
 
 }  // namespace
 
-Rows few_rows(const FilterTree& tree, const RowsView& rows, std::size_t most) {
+std::optional<FewRows> few_rows(const FilterTree& tree, const RowsView& rows, std::size_t most) {
   Rows found = Finder(rows, most).find(tree);
   if (!found) return found;
-  std::sort(found->begin(), found->end());
-  found->erase(std::unique(found->begin(), found->end()), found->end());
-  // A column may have more rows than the view.
-  while (!found->empty() && found->back() >= rows.n_rows()) found->pop_back();
+  sort_rows(found->rows, rows.n_rows());
+  found->rows.erase(std::unique(found->rows.begin(), found->rows.end()), found->rows.end());
   return found;
 }
 

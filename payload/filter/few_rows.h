@@ -12,11 +12,14 @@
 
 namespace quiver::payload {
 
-/// At most `most` rows, ascending, among which are all that match. nullopt unless sealed columns or
-/// ids show that there are so few.
-[[nodiscard]] std::optional<std::vector<std::uint32_t>> few_rows(const FilterTree& tree,
-                                                                 const RowsView& rows,
-                                                                 std::size_t most);
+struct FewRows {
+  std::vector<std::uint32_t> rows;  ///< ascending; among them are all that match
+  bool is_exact = false;            ///< all of them match
+};
+
+/// At most `most` rows. nullopt unless sealed columns or ids show that there are so few.
+[[nodiscard]] std::optional<FewRows> few_rows(const FilterTree& tree, const RowsView& rows,
+                                              std::size_t most);
 
 /// The only row that may have this id, of rows whose ids ascend or whose order is known; their
 /// number if none may.

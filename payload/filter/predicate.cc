@@ -30,15 +30,18 @@ class TreePredicate final : public Predicate {
       const RowsView& rows, const Bitset* dead, std::size_t most,
       const Cancel& cancel) const override {
     auto few = few_rows(*tree_, rows, most);
-    if (!few) return few;
-    if (dead != nullptr) std::erase_if(*few, [&](std::uint32_t row) { return dead->test(row); });
-    if (few->empty()) return few;
-    const RowSet within = RowSet::listed(rows.n_rows(), *few);
+    if (!few) return std::nullopt;
+    if (dead != nullptr) {
+      std::erase_if(few->rows, [&](std::uint32_t row) { return dead->test(row); });
+    }
+    if (few->rows.empty() || few->is_exact) return std::move(few->rows);
+    const RowSet within = RowSet::listed(rows.n_rows(), few->rows);
     QV_TRY(Verdict verdict, match_columns(*tree_, rows, within, cancel));
     QV_TRY(resolve(rows, verdict, cancel));
-    few->clear();
-    verdict.yes.for_each([&](std::size_t row) { few->push_back(static_cast<std::uint32_t>(row)); });
-    return few;
+    std::vector<std::uint32_t> found;
+    verdict.yes.for_each(
+        [&](std::size_t row) { found.push_back(static_cast<std::uint32_t>(row)); });
+    return found;
   }
 
   [[nodiscard]] bool matches(const Value& document, const PointId& id,

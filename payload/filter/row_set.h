@@ -97,9 +97,15 @@ class RowSet {
   }
   [[nodiscard]] std::size_t bit_of(std::size_t row) const {
     if (places_ == nullptr) return row;
-    const auto found = std::lower_bound(places_->begin(), places_->end(), row / 64);
-    if (found == places_->end() || *found != row / 64) return SIZE_MAX;
-    return static_cast<std::size_t>(found - places_->begin()) * 64 + row % 64;
+    const auto& places = *places_;
+    if (place_ >= places.size() || places[place_] != row / 64) {
+      const bool is_next = place_ + 1 < places.size() && places[place_ + 1] == row / 64;
+      const auto found = is_next ? places.begin() + static_cast<std::ptrdiff_t>(place_ + 1)
+                                 : std::lower_bound(places.begin(), places.end(), row / 64);
+      if (found == places.end() || *found != row / 64) return SIZE_MAX;
+      place_ = static_cast<std::size_t>(found - places.begin());
+    }
+    return place_ * 64 + row % 64;
   }
 
   /// A bit for each row of the segment. Not for listed rows.
@@ -116,6 +122,7 @@ class RowSet {
   std::size_t n_rows_ = 0;
   Places places_;  ///< numbers of the words that are kept, ascending; nullptr: all words
   Bitset bits_;    ///< of the kept words; of size 0 if there are no rows
+  mutable std::size_t place_ = 0;  ///< of the row that was looked for last: rows mostly ascend
 };
 
 /// Rows that surely match, and rows that only their document can decide. Disjoint.

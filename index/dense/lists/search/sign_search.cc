@@ -83,7 +83,10 @@ class Keeper {
 }  // namespace
 
 double CandidateSearch::signs_bytes(std::size_t n_allowed, const ListsSearchParams& params) const {
-  const double row_bytes = cost::kSignSeekBytes + static_cast<double>(signs_->row_bytes());
+  const auto n_bytes = static_cast<double>(signs_->n_bytes());
+  const double far = std::max(0.0, 1 - cost::kCachedSignBytes / std::max(1.0, n_bytes));
+  const double seek = cost::kSignSeekBytes * (1 - far) + cost::kSignFarSeekBytes * far;
+  const double row_bytes = seek + static_cast<double>(signs_->row_bytes());
   const double n_kept = std::min<double>(params.rerank, static_cast<double>(n_allowed));
   return static_cast<double>(n_allowed) * row_bytes + n_kept * cost::kRowSeekBytes;
 }
