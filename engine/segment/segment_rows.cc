@@ -1,5 +1,7 @@
 #include "engine/segment/segment_rows.h"
 
+#include <utility>
+
 #include "index/listed_rows.h"
 
 namespace quiver::engine {
@@ -66,7 +68,7 @@ Result<Bitset> matching_rows(const Segment& segment, const payload::Predicate* p
     live &= *cached;
     return live;
   }
-  return predicate->evaluate(rows, live, cancel);
+  return predicate->evaluate(rows, std::move(live), cancel);
 }
 
 }  // namespace quiver::engine

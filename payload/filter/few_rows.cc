@@ -92,6 +92,12 @@ RowLists lists_of(const ColumnView& /*column*/, const Prepared& /*condition*/) {
   return std::nullopt;
 }
 
+/// Values that a condition lists. Nearly each has a row: so many are not looked up in vain.
+std::size_t n_listed(const PreparedCondition& condition) {
+  const auto* membership = std::get_if<MembershipCondition>(&condition);
+  return membership == nullptr ? 0 : membership->strings.size() + membership->integers.size();
+}
+
 using Rows = std::optional<FewRows>;
 
 /// Sorts by the digits of numbers below `n_rows`, from the last on: `std::sort` mispredicts a
@@ -149,6 +155,7 @@ class Finder {
   [[nodiscard]] Rows of(const FieldNode& field, std::size_t most) const {
     const ColumnView* column = find_column(rows_, field);
     if (column == nullptr || !column->sealed) return std::nullopt;
+    if (n_listed(field.condition) > most) return std::nullopt;
     const auto all =
         std::visit([&](const auto& c) { return lists_of(*column, c); }, field.condition);
     if (!all) return std::nullopt;

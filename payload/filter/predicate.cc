@@ -17,10 +17,10 @@ class TreePredicate final : public Predicate {
   TreePredicate(std::shared_ptr<const FilterTree> tree, std::optional<FilterIdentity> identity)
       : tree_(std::move(tree)), identity_(std::move(identity)) {}
 
-  [[nodiscard]] Result<Bitset> evaluate(const RowsView& rows, const Bitset& candidates,
+  [[nodiscard]] Result<Bitset> evaluate(const RowsView& rows, Bitset candidates,
                                         const Cancel& cancel) const override {
     QV_CHECK(candidates.size() == rows.n_rows());
-    const RowSet within(candidates);
+    const RowSet within(std::move(candidates));
     QV_TRY(Verdict verdict, match_columns(*tree_, rows, within, cancel));
     QV_TRY(resolve(rows, verdict, cancel));
     return std::move(verdict.yes).take_bits();

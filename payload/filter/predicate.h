@@ -40,7 +40,7 @@ class Predicate {
 
   /// The rows of `candidates` (n_rows bits) that match. kCancelled or kDeadlineExceeded from
   /// `cancel`; kDataLoss, naming the row, if a stored document is not JSON.
-  [[nodiscard]] virtual Result<Bitset> evaluate(const RowsView& rows, const Bitset& candidates,
+  [[nodiscard]] virtual Result<Bitset> evaluate(const RowsView& rows, Bitset candidates,
                                                 const Cancel& cancel) const = 0;
   /// The rows that match, ascending, but not those of `dead` (n_rows bits; nullptr: none), without
   /// a pass over all rows. nullopt, at once, unless columns or ids show that at most `most` can
