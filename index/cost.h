@@ -45,8 +45,12 @@ inline constexpr double kFilteredListsExponent = -0.57;
 
 /// Microseconds in which so many bytes of codes are scanned.
 [[nodiscard]] constexpr double us_of(double bytes) { return bytes / 35e3; }
-/// Fetching and scoring a row's sign code, besides the bytes that it reads.
+/// Fetching and scoring a row's sign code, besides the bytes that it reads, if the caches hold it.
 inline constexpr double kSignSeekBytes = 150;
+/// The same from memory: 30 ns, of which most go to finding the page. 1,000,000 rows of 64 bytes.
+inline constexpr double kSignFarSeekBytes = 1100;
+/// Sign codes that caches hold.
+inline constexpr double kCachedSignBytes = 16e6;
 /// Fetching a row from a random place in memory: 40 ns of seeking.
 inline constexpr double kRowSeekBytes = 1000;
 /// One byte of an exactly scored row. Rows of 768 bytes took 70 to 90 ns with a seek, 40 without.

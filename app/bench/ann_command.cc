@@ -38,7 +38,9 @@ void add_data(CLI::App& app, AnnOptions& o) {
          "--filter", o.filter,
          "Ranges of four attributes for each query: uniform:S, near:S or far:S, S the "
          "share of rows in (0, 1]. Attributes are random, or follow the vectors and suit the "
-         "query or not; default none")
+         "query or not. Or rows:SOURCE, where row i of a sparse set (--kind sparse) has the "
+         "numbers "
+         "of the rows that query i allows as its indices. Default none")
       ->group(group);
   app.add_option("--data", o.data, "Name of the set in reports; default the base's path")
       ->group(group);

@@ -93,7 +93,9 @@ class Run {
     QV_TRY(auto queries, QuerySet::load(options_.queries, column_.schema, flags_.query_rows));
     queries_.emplace(std::move(queries));
     std::vector<Bitset> filters;
-    if (flags_.filter) filters = make_filters(*flags_.filter, column_, *queries_, options_.seed);
+    if (flags_.filter) {
+      QV_TRY(filters, make_filters(*flags_.filter, column_, *queries_, options_.seed));
+    }
     allowed_.emplace(column_, std::move(filters));
     return check_json();
   }

@@ -20,7 +20,7 @@ struct AnnOptions {
   std::string index = "flat";
   std::string build;               ///< "key=value,…"
   std::vector<std::string> sweep;  ///< "key=a,b,c" each; several form a grid
-  std::string filter;              ///< "uniform:S", "near:S" or "far:S"; empty: none
+  std::string filter;              ///< "uniform:S", "near:S", "far:S" or "rows:SOURCE"; empty: none
   std::string rows;                ///< "FIRST:END" of `base`; empty: all
   std::string query_rows;
   std::uint32_t k = 10;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kAttributes = 4;
 constexpr std::string_view kAttributeNames[] = {"uniform", "near", "far"};
+constexpr std::string_view kListedRows = "rows:";
 
 /// Values of one attribute, in [0, 1).
 using Attribute = std::vector<float>;
@@ -141,10 +142,41 @@ std::vector<Bitset> correlated_filters(const FilterSpec& spec, double width,
   return filters;
 }
 
+Result<Bitset> listed_rows(const dataset::VectorBatch& lists, std::size_t query,
+                           const index::FieldColumn& column, const std::string& source) {
+  Bitset rows(column.n_rows);
+  for (std::uint64_t i = lists.offsets[query]; i < lists.offsets[query + 1]; ++i) {
+    const std::uint32_t row = lists.indices[i];
+    if (row >= column.n_rows) {
+      return fail(Code::kInvalidArgument,
+                  fmt::format("{}: query {} allows row {}, and the base has {} rows", source, query,
+                              row, column.n_rows));
+    }
+    if (column.present[row] != 0) rows.set(row);
+  }
+  return rows;
+}
+
+Result<std::vector<Bitset>> listed_filters(const std::string& source,
+                                           const index::FieldColumn& column,
+                                           const QuerySet& queries) {
+  const std::uint64_t first = queries.first_row();
+  QV_TRY(const auto lists,
+         dataset::load_vectors(source, FieldKind::kSparse, {first, first + queries.size()}));
+  std::vector<Bitset> filters;
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    QV_TRY(filters.emplace_back(), listed_rows(lists.batch, q, column, source));
+  }
+  return filters;
+}
+
 }  // namespace
 
 Result<std::optional<FilterSpec>> parse_filter(const std::string& text) {
   if (text.empty()) return std::optional<FilterSpec>();
+  if (text.starts_with(kListedRows) && text.size() > kListedRows.size()) {
+    return std::optional(FilterSpec{Attributes::kListed, 1, text.substr(kListedRows.size())});
+  }
   const auto colon = text.find(':');
   const auto name = std::find(std::begin(kAttributeNames), std::end(kAttributeNames),
                               std::string_view(text).substr(0, colon));
@@ -155,14 +187,17 @@ Result<std::optional<FilterSpec>> parse_filter(const std::string& text) {
   if (name == std::end(kAttributeNames) || !is_number || !(selectivity > 0 && selectivity <= 1)) {
     return fail(
         Code::kInvalidArgument,
-        fmt::format("--filter is {}, wanted uniform:S, near:S or far:S with S in (0, 1]", text));
+        fmt::format(
+            "--filter is {}, wanted uniform:S, near:S or far:S with S in (0, 1], or rows:SOURCE",
+            text));
   }
   const auto attributes = static_cast<Attributes>(name - std::begin(kAttributeNames));
-  return std::optional(FilterSpec{attributes, selectivity});
+  return std::optional(FilterSpec{attributes, selectivity, {}});
 }
 
-std::vector<Bitset> make_filters(const FilterSpec& spec, const index::FieldColumn& column,
-                                 const QuerySet& queries, std::uint64_t seed) {
+Result<std::vector<Bitset>> make_filters(const FilterSpec& spec, const index::FieldColumn& column,
+                                         const QuerySet& queries, std::uint64_t seed) {
+  if (spec.attributes == Attributes::kListed) return listed_filters(spec.rows, column, queries);
   std::mt19937_64 random(seed);
   const double width = std::pow(spec.selectivity, 1.0 / kAttributes);
   if (spec.attributes == Attributes::kUniform) {

@@ -19,6 +19,13 @@ std::vector<T*> pointers(Range& values) {
 
 Allowed::Allowed(const index::FieldColumn& column, std::vector<Bitset> of_queries)
     : n_rows_(column.n_rows), all_(column.all_present()), of_queries_(std::move(of_queries)) {
+  for (const Bitset& bits : of_queries_) {
+    lists_.emplace_back();
+    if (bits.count() > n_rows_ / index::ListedRows::kRowsPerListed) continue;
+    std::vector<std::uint32_t> rows;
+    bits.for_each([&](std::size_t row) { rows.push_back(static_cast<std::uint32_t>(row)); });
+    lists_.back().emplace(n_rows_, std::move(rows));
+  }
   if (all_) return;
   bits_.resize(n_rows_);
   for (std::uint32_t row = 0; row < n_rows_; ++row) {

@@ -2,22 +2,25 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/bitset.h"
 #include "bench/ann/vectors.h"
 #include "index/index.h"
+#include "index/listed_rows.h"
 
 namespace quiver::bench {
 
 /// The rows that each query may find: those that are present and, if there are filters, allowed.
-/// Owns its bits.
+/// Owns its bits. Few rows are listed, as the engine does.
 class Allowed {
  public:
   /// `of_queries`: present rows that the filter of each query allows; empty: there are no filters.
   explicit Allowed(const index::FieldColumn& column, std::vector<Bitset> of_queries = {});
   [[nodiscard]] index::RowFilter view(std::size_t query) const {
+    if (!of_queries_.empty() && lists_[query]) return index::RowFilter::of(*lists_[query]);
     if (!of_queries_.empty()) return index::RowFilter::of(of_queries_[query]);
     return all_ ? index::RowFilter::all(n_rows_) : index::RowFilter::of(bits_);
   }
@@ -33,6 +36,7 @@ class Allowed {
   bool all_;
   Bitset bits_;
   std::vector<Bitset> of_queries_;
+  std::vector<std::optional<index::ListedRows>> lists_;  ///< of queries that allow few rows
 };
 
 /// Borrows everything. Thread-safe.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "engine/segment/segment_rows.h"
 
@@ -37,8 +38,15 @@ payload::Estimate estimate_allowed(const Segment& segment, std::size_t field,
 Result<SegmentFilter> SegmentFilter::make(const Segment& segment, std::size_t field,
                                           const payload::Predicate* predicate,
                                           const Cancel& cancel) {
-  if (matches_all(predicate))
+  if (matches_all(predicate)) {
     return SegmentFilter(segment.n_rows(), live_with_vector(segment, field));
+  }
+  QV_TRY(auto few, few_matching_rows(segment, *predicate, cancel));
+  if (few) {
+    const auto& present = segment.data->fields[field].present;
+    std::erase_if(*few, [&](std::uint32_t row) { return present[row] == 0; });
+    return SegmentFilter(index::ListedRows(segment.n_rows(), *std::move(few)));
+  }
   QV_TRY(auto matching, matching_rows(segment, predicate, cancel));
   return SegmentFilter(segment.n_rows(), with_vector(segment, field, std::move(matching)));
 }

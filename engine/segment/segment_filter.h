@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/threads/cancel.h"
 #include "engine/segment/segment.h"
+#include "index/listed_rows.h"
 #include "index/row_filter.h"
 #include "payload/filter/predicate.h"
 
@@ -30,15 +31,18 @@ class SegmentFilter {
 
   /// As the index takes it; borrows from this.
   [[nodiscard]] index::RowFilter view() const {
+    if (few_) return index::RowFilter::of(*few_);
     return allowed_ ? index::RowFilter::of(*allowed_) : index::RowFilter::all(n_rows_);
   }
 
  private:
   SegmentFilter(std::uint32_t n_rows, std::optional<Bitset> allowed)
       : n_rows_(n_rows), allowed_(std::move(allowed)) {}
+  explicit SegmentFilter(index::ListedRows few) : n_rows_(few.n_rows()), few_(std::move(few)) {}
 
   std::uint32_t n_rows_;
-  std::optional<Bitset> allowed_;  ///< nullopt: every row
+  std::optional<index::ListedRows> few_;
+  std::optional<Bitset> allowed_;  ///< nullopt: every row, unless there are few
 };
 
 }  // namespace quiver::engine

@@ -1,6 +1,8 @@
 // A segment as payload predicates see it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/segment/segment.h"
@@ -39,6 +41,11 @@ class SegmentRows final : public payload::RowsView {
   const SegmentData& data_;
   mutable payload::GrowingAttributes::Parts growing_;  ///< kept for what was returned
 };
+
+/// The live rows of `segment` that match, ascending; nullopt, at once, unless columns or ids show
+/// that they are few. Errors are those of `Predicate::evaluate`.
+[[nodiscard]] Result<std::optional<std::vector<std::uint32_t>>> few_matching_rows(
+    const Segment& segment, const payload::Predicate& predicate, const Cancel& cancel);
 
 /// The live rows of `segment` that match; all live rows if `predicate` is nullptr. Errors are those
 /// of `Predicate::evaluate`. Filters that are asked again are looked up (`VerdictCache`).

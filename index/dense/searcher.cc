@@ -52,11 +52,8 @@ double length_of_walk(const DenseSearchParams& params, std::size_t k, double sel
 std::optional<std::span<const std::uint32_t>> enough(const ListCandidates& found,
                                                      const CandidateRequest& request) {
   const std::size_t n = found.rows.size();
-  const auto is_all = [&] {
-    return n >= request.n_allowed &&
-           (request.filter.is_counted() || n >= request.filter.n_allowed());
-  };
-  if (!found.is_conclusive || (n < request.k && !is_all())) return std::nullopt;
+  const bool is_all = n >= request.n_allowed;
+  if (!found.is_conclusive || (n < request.k && !is_all)) return std::nullopt;
   return found.rows;
 }
 
@@ -73,7 +70,7 @@ struct DenseSearcher::Call {
 Result<> DenseSearcher::search(const PreparedQuery& query, const AnyParams& params,
                                const RowFilter& filter, const SearchContext& context, TopK& out,
                                WorkCounters& work) const {
-  const std::size_t n_allowed = filter.n_rows() == 0 ? 0 : filter.n_allowed_estimate();
+  const std::size_t n_allowed = filter.n_rows() == 0 ? 0 : filter.n_allowed();
   if (out.k() == 0 || n_allowed == 0) return {};
   QV_TRY(const DenseSearchParams* asked, params.as<DenseSearchParams>());
   if (context.prefer == Prefer::kExact || is_hopeless(*asked)) {
@@ -87,7 +84,7 @@ Result<> DenseSearcher::search_batch(std::span<const PreparedQuery* const> queri
                                      const AnyParams& params, const RowFilter& filter,
                                      const SearchContext& context, std::span<TopK* const> results,
                                      WorkCounters& work) const {
-  const std::size_t n_allowed = filter.n_rows() == 0 ? 0 : filter.n_allowed_estimate();
+  const std::size_t n_allowed = filter.n_rows() == 0 ? 0 : filter.n_allowed();
   if (n_allowed == 0) return {};
   QV_TRY(const DenseSearchParams* asked, params.as<DenseSearchParams>());
   if (context.prefer == Prefer::kExact || is_hopeless(*asked)) {

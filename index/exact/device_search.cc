@@ -15,8 +15,7 @@ bool has_device_form(const FieldSchema& schema) {
 Result<Batch> search_on_device(Batch batch, const FieldColumn& column, gpu::Slot& slot,
                                const RowFilter& filter, const SearchContext& context,
                                WorkCounters& work) {
-  // Rows that are found one by one, as they are asked for, would all have to be found first.
-  if (!filter.is_counted() || batch.queries.empty()) return batch;
+  if (batch.queries.empty()) return batch;
   std::vector<gpu::DenseQuery> asked;
   for (std::size_t i = 0; i < batch.queries.size(); ++i) {
     asked.push_back({batch.queries[i]->values(), batch.results[i]->k()});
@@ -24,8 +23,7 @@ Result<Batch> search_on_device(Batch batch, const FieldColumn& column, gpu::Slot
   const auto& values = column.dense();
   const gpu::DenseRows rows{values.bytes, values.rows(), similarity_of(column.schema.metric)};
   QV_TRY(const auto lists,
-         context.devices->find_best(slot, rows, asked, filter.words(0, filter.n_rows()),
-                                    context.cancel));
+         context.devices->find_best(slot, rows, asked, filter.words(), context.cancel));
   Batch rest;
   for (std::size_t i = 0; i < lists.size(); ++i) {
     if (!lists[i]) {

@@ -3,7 +3,6 @@
 namespace quiver::index {
 
 std::vector<ScanRange> cut_into_pieces(std::uint32_t n_rows, std::size_t bytes_per_row) {
-  constexpr std::size_t kPieceBytes = 4 * 1024 * 1024;
   const std::size_t rows = std::max<std::size_t>(kBlockRows, kPieceBytes / bytes_per_row);
   const auto step =
       static_cast<std::uint32_t>(std::min<std::size_t>(rows / kBlockRows * kBlockRows, 1U << 30));

@@ -73,10 +73,24 @@ class Scan {
     return {};
   }
 
+  /// Scan of a list of allowed rows.
+  Result<> run_listed(std::span<const std::uint32_t> rows, std::span<TopK* const> results,
+                      WorkCounters& work) const {
+    for (std::size_t first = 0; first < rows.size(); first += block_rows_) {
+      if (cancel_.poll()) return cancel_.check();
+      const auto block =
+          rows.subspan(first, std::min<std::size_t>(block_rows_, rows.size() - first));
+      score_rows(block, results);
+      work.n_rows_scored += block.size() * results.size();
+      work.n_bytes += block.size() * scorer_.bytes_per_row();
+    }
+    return {};
+  }
+
  private:
   /// True if the filter allows all rows of the block.
   [[nodiscard]] bool is_full(std::uint32_t first, std::uint32_t n) const {
-    const std::uint64_t* words = filter_.words(first, first + n);
+    const std::uint64_t* words = filter_.words();
     if (words == nullptr) return true;
     std::uint32_t row = first;
     for (; row + 64 <= first + n; row += 64) {
@@ -100,18 +114,21 @@ class Scan {
                             std::span<TopK* const> results) const {
     std::array<std::uint32_t, kBlockRows> rows;
     std::uint32_t n_rows = 0;
-    const std::uint64_t* words = filter_.words(first, first + n);
+    const std::uint64_t* words = filter_.words();
     for (std::uint32_t w = first / 64; w * 64 < first + n; ++w) {
       for (std::uint64_t rest = words[w]; rest != 0; rest &= rest - 1) {
         const auto row = w * 64 + static_cast<std::uint32_t>(std::countr_zero(rest));
         if (row >= first && row < first + n) rows[n_rows++] = row;
       }
     }
-    if (n_rows == 0) return 0;
-    BlockScores scores;
-    scorer_.score_rows(std::span(rows).first(n_rows), scores);
-    offer(scores, n_rows, results, [&rows](std::uint32_t i) { return rows[i]; });
+    if (n_rows != 0) score_rows(std::span(rows).first(n_rows), results);
     return n_rows;
+  }
+
+  void score_rows(std::span<const std::uint32_t> rows, std::span<TopK* const> results) const {
+    BlockScores scores;
+    scorer_.score_rows(rows, scores);
+    offer(scores, rows.size(), results, [rows](std::uint32_t i) { return rows[i]; });
   }
 
   template <class RowOf>
@@ -134,8 +151,10 @@ class Scan {
   std::uint32_t block_rows_;
 };
 
-/// Cuts rows into pieces of whole blocks, about 4 MiB each: one thread's task. With a single piece
-/// the scan stays on its thread.
+/// One thread's task.
+inline constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
+/// Cuts rows into pieces of whole blocks, about `kPieceBytes` each. With a single piece the scan
+/// stays on its thread.
 [[nodiscard]] std::vector<ScanRange> cut_into_pieces(std::uint32_t n_rows,
                                                      std::size_t bytes_per_row);
 
@@ -191,11 +210,15 @@ Result<> scan_in_parallel(const S& scorer, const std::vector<ScanRange>& pieces,
 template <TileScorer S>
 Result<> scan_rows(const S& scorer, const RowFilter& filter, const SearchContext& context,
                    std::span<TopK* const> results, WorkCounters& work) {
+  const Scan<S> scan(scorer, filter, context.cancel);
+  const bool is_short =
+      filter.is_listed() && filter.listed().size() * scorer.bytes_per_row() <= kPieceBytes;
+  if (is_short) return scan.run_listed(filter.listed(), results, work);
   if (context.executor != nullptr) {
     const auto pieces = cut_into_pieces(filter.n_rows(), scorer.bytes_per_row());
     if (pieces.size() > 1) return scan_in_parallel(scorer, pieces, filter, context, results, work);
   }
-  return Scan<S>(scorer, filter, context.cancel).run({0, filter.n_rows()}, results, work);
+  return scan.run({0, filter.n_rows()}, results, work);
 }
 
 }  // namespace quiver::index

@@ -65,7 +65,7 @@ MultiSearcher::MultiSearcher(FieldColumn column, MultiParts parts)
 Result<> MultiSearcher::search(const PreparedQuery& query, const AnyParams& any,
                                const RowFilter& filter, const SearchContext& context, TopK& out,
                                WorkCounters& work) const {
-  const std::size_t n_allowed = filter.n_rows() == 0 ? 0 : filter.n_allowed_estimate();
+  const std::size_t n_allowed = filter.n_rows() == 0 ? 0 : filter.n_allowed();
   if (out.k() == 0 || n_allowed == 0 || query.n_tokens() == 0) return {};
   if (context.prefer == Prefer::kExact) {
     return flat_.search(query, {}, filter, context, out, work);

@@ -83,7 +83,7 @@ SparseSearcher::Request SparseSearcher::prepare(const PreparedQuery& query,
           out,
           work,
           parts_.terms.terms_of(vector),
-          filter.n_allowed_estimate()};
+          filter.n_allowed()};
 }
 
 /// Estimated times of the ways, ns.

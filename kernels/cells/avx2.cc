@@ -60,11 +60,41 @@ class Table {
   __m256i low_, high_;
 };
 
+class Between {
+ public:
+  explicit Between(const CodeInterval& interval)
+      : low_cell_(all(interval.low >> 8)),
+        low_rest_(all(interval.low & 255)),
+        high_cell_(all(interval.high >> 8)),
+        high_rest_(all(interval.high & 255)) {}
+  std::uint64_t mask_of(const std::uint8_t* cells, const std::uint8_t* rests) const {
+    return join(inside(load(cells), load(rests)), inside(load(cells + 32), load(rests + 32)));
+  }
+
+ private:
+  static __m256i all(int byte) { return _mm256_set1_epi8(static_cast<char>(byte)); }
+  /// a >= b, of unsigned bytes.
+  static __m256i at_least(__m256i a, __m256i b) {
+    return _mm256_cmpeq_epi8(_mm256_max_epu8(a, b), a);
+  }
+  /// a > b or (a == b and `rest`), where `rest` is a mask.
+  static __m256i above_or(__m256i a, __m256i b, __m256i rest) {
+    const __m256i is_equal = _mm256_cmpeq_epi8(a, b);
+    return _mm256_blendv_epi8(at_least(a, b), rest, is_equal);
+  }
+  __m256i inside(__m256i cell, __m256i rest) const {
+    const __m256i from_low = above_or(cell, low_cell_, at_least(rest, low_rest_));
+    const __m256i to_high = above_or(high_cell_, cell, at_least(high_rest_, rest));
+    return _mm256_and_si256(from_low, to_high);
+  }
+  __m256i low_cell_, low_rest_, high_cell_, high_rest_;
+};
+
 #include "kernels/cells/words.inc"
 
 }  // namespace
 
-constinit const CellKernels kCellKernels = {classify};
+constinit const CellKernels kCellKernels = {classify, between};
 
 }  // namespace quiver::avx2
 QV_TARGET_END

@@ -40,11 +40,35 @@ class Table {
   __m512i bytes_;
 };
 
+class Between {
+ public:
+  explicit Between(const CodeInterval& interval)
+      : low_cell_(all(interval.low >> 8)),
+        low_rest_(all(interval.low & 255)),
+        high_cell_(all(interval.high >> 8)),
+        high_rest_(all(interval.high & 255)) {}
+  std::uint64_t mask_of(const std::uint8_t* cells, const std::uint8_t* rests) const {
+    const __m512i cell = _mm512_loadu_si512(cells);
+    const __m512i rest = _mm512_loadu_si512(rests);
+    const __mmask64 above = _mm512_cmpgt_epu8_mask(cell, low_cell_);
+    const __mmask64 below = _mm512_cmplt_epu8_mask(cell, high_cell_);
+    const __mmask64 at_low =
+        _mm512_mask_cmpge_epu8_mask(_mm512_cmpeq_epi8_mask(cell, low_cell_), rest, low_rest_);
+    const __mmask64 at_high =
+        _mm512_mask_cmple_epu8_mask(_mm512_cmpeq_epi8_mask(cell, high_cell_), rest, high_rest_);
+    return (above | at_low) & (below | at_high);
+  }
+
+ private:
+  static __m512i all(int byte) { return _mm512_set1_epi8(static_cast<char>(byte)); }
+  __m512i low_cell_, low_rest_, high_cell_, high_rest_;
+};
+
 #include "kernels/cells/words.inc"
 
 }  // namespace
 
-constinit const CellKernels kCellKernels = {classify};
+constinit const CellKernels kCellKernels = {classify, between};
 
 }  // namespace quiver::avx512
 QV_TARGET_END

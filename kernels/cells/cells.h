@@ -49,11 +49,22 @@ struct CellClasses {
   }
 };
 
+/// Codes of 16 bits from `low` to `high`, each included. `low > high`: none.
+struct CodeInterval {
+  std::uint16_t low = 1;
+  std::uint16_t high = 0;
+  bool operator==(const CodeInterval&) const = default;
+};
+
 /// Exact.
 struct CellKernels {
   /// Writes a bit for each of `n` cells, 64 to a word; bits from `n` on are 0.
   void (*classify)(const std::uint8_t* cells, std::size_t n, const CellClasses& classes,
                    std::uint64_t* yes, std::uint64_t* open);
+  /// The same for codes with the high byte in `cells` and the low one in `rests`: is the code in
+  /// the interval?
+  void (*between)(const std::uint8_t* cells, const std::uint8_t* rests, std::size_t n,
+                  const CodeInterval& interval, std::uint64_t* yes);
 };
 
 }  // namespace quiver

@@ -14,8 +14,15 @@ void classify(const std::uint8_t* cells, std::size_t n, const CellClasses& class
   }
 }
 
+void between(const std::uint8_t* cells, const std::uint8_t* rests, std::size_t n,
+             const CodeInterval& interval, std::uint64_t* yes) {
+  for (std::size_t i = 0; i < n; i += 64) {
+    yes[i / 64] = between_word(cells + i, rests + i, std::min<std::size_t>(64, n - i), interval);
+  }
+}
+
 }  // namespace
 
-constinit const CellKernels kCellKernels = {classify};
+constinit const CellKernels kCellKernels = {classify, between};
 
 }  // namespace quiver::generic

@@ -21,7 +21,7 @@ constexpr std::uint32_t kRowsPerWord = 64;
 
 /// Calls `visit(row, first, last)` with the codes of each row of `within`.
 template <class Visit>
-void for_each_list(const AttributeView& attribute, const Bitset& within, Visit visit) {
+void for_each_list(const AttributeView& attribute, const RowSet& within, Visit visit) {
   const std::uint32_t* offsets = attribute.offsets.data();
   within.for_each([&](std::size_t row) {
     visit(row, offsets[row], offsets[row] + length_between(offsets[row], offsets[row + 1]));
@@ -33,15 +33,17 @@ constexpr auto kManyRootsEntry = static_cast<std::uint32_t>(SpecialEntry::kManyR
 /// Rows with lists of codes: one element that matches is enough.
 class ListMatcher {
  public:
-  ListMatcher(const AttributeView& attribute, const EntryStates& entries, const Bitset& within)
-      : attribute_(attribute), entries_(entries), within_(within) {
-    verdict_.yes = Bitset(within.size());
-    verdict_.maybe = Bitset(within.size());
-  }
+  ListMatcher(const AttributeView& attribute, const EntryStates& entries, const RowSet& within)
+      : attribute_(attribute),
+        entries_(entries),
+        within_(within),
+        verdict_(Verdict::none_like(within)) {}
 
   Verdict run() {
     if (entries_.needs_one_root) {
       match_each_row();
+    } else if (within_.is_listed()) {
+      match_each_code();
     } else {
       match_codes();
     }
@@ -83,6 +85,18 @@ class ListMatcher {
     if (state == kMaybe) verdict_.maybe.set(row_);
   }
 
+  /// Row by row: for few rows.
+  void match_each_code() {
+    for_each_list(attribute_, within_,
+                  [&](std::size_t row, std::uint32_t first, std::uint32_t last) {
+                    for (std::uint32_t i = first; i < last; ++i) {
+                      const EntryState state = entries_.states[attribute_.entry_at(i)];
+                      if (state == kYes) verdict_.yes.set(row);
+                      if (state == kMaybe) verdict_.maybe.set(row);
+                    }
+                  });
+  }
+
   void match_each_row() {
     for_each_list(attribute_, within_,
                   [&](std::size_t row, std::uint32_t first, std::uint32_t last) {
@@ -96,22 +110,22 @@ class ListMatcher {
 
   const AttributeView& attribute_;
   const EntryStates& entries_;
-  const Bitset& within_;
+  const RowSet& within_;
   std::uint32_t row_ = 0;  ///< of the last code
   Verdict verdict_;
 };
 
 /// The rows of `within` that are neither.
-void negate(Verdict& verdict, const Bitset& within) {
-  Bitset no = within;
+void negate(Verdict& verdict, const RowSet& within) {
+  RowSet no = within;
   no.subtract(verdict.yes);
   no.subtract(verdict.maybe);
   verdict.yes = std::move(no);
 }
 
 Verdict match_counts(const AttributeView& attribute, const ValuesCount& condition,
-                     const Bitset& within) {
-  Verdict verdict{Bitset(within.size()), Bitset(within.size())};
+                     const RowSet& within) {
+  Verdict verdict = Verdict::none_like(within);
   for_each_list(attribute, within, [&](std::size_t row, std::uint32_t first, std::uint32_t last) {
     std::uint64_t n = 0;
     for (std::uint32_t i = first; i < last; ++i) {
@@ -147,16 +161,16 @@ std::optional<Estimate> estimate_attribute(const AttributeView& attribute,
 }
 
 /// Rows whose path leads to nothing: all match, or none.
-std::optional<Verdict> match_missing(const PreparedCondition& condition, const Bitset& within) {
+std::optional<Verdict> match_missing(const PreparedCondition& condition, const RowSet& within) {
   const auto entries = code_states(AttributeView(), condition);
   if (!entries) return std::nullopt;
   const EntryState state = entries->states[static_cast<std::size_t>(SpecialEntry::kMissing)];
   const bool matches = (state == kYes) != entries->is_negated;
-  return Verdict{matches ? within : Bitset(within.size()), Bitset(within.size())};
+  return Verdict{matches ? within : RowSet::none_like(within), RowSet::none_like(within)};
 }
 
 std::optional<Estimate> estimate_missing(const PreparedCondition& condition, std::uint64_t n_rows) {
-  const auto verdict = match_missing(condition, Bitset(1, true));
+  const auto verdict = match_missing(condition, RowSet(Bitset(1, true)));
   if (!verdict) return std::nullopt;
   return verdict->yes.test(0) ? Estimate{n_rows, n_rows, n_rows} : Estimate{};
 }
@@ -164,11 +178,9 @@ std::optional<Estimate> estimate_missing(const PreparedCondition& condition, std
 }  // namespace
 
 std::optional<Verdict> match_attribute(const AttributeView& attribute,
-                                       const PreparedCondition& condition, const Bitset& within) {
+                                       const PreparedCondition& condition, const RowSet& within) {
   if (const auto codes = CodeCondition::make(attribute, condition)) {
-    MatchBounds bounds = match_codes({&*codes, 1}, within);
-    bounds.possible.subtract(bounds.yes);
-    return Verdict{std::move(bounds.yes), std::move(bounds.possible)};
+    return match_codes({&*codes, 1}, within);
   }
   if (attribute.offsets.empty()) return std::nullopt;
   const auto* count = std::get_if<ValuesCount>(&condition);
@@ -180,20 +192,37 @@ std::optional<Verdict> match_attribute(const AttributeView& attribute,
   return verdict;
 }
 
+namespace {
+
+std::optional<Verdict> match_part(const AttributePart& part, const PreparedCondition& condition,
+                                  const RowSet& rows) {
+  return part.view != nullptr ? match_attribute(*part.view, condition, rows)
+                              : match_missing(condition, rows);
+}
+
+}  // namespace
+
 Verdict match_attributes(std::span<const AttributePart> parts, const PreparedCondition& condition,
-                         const Bitset& within) {
-  Verdict verdict{Bitset(within.size()), within};
+                         const RowSet& within) {
+  const Verdict unknown{RowSet::none_like(within), within};
+  if (parts.size() == 1 && parts[0].first_row == 0 && parts[0].n_rows >= within.size()) {
+    return match_part(parts[0], condition, within).value_or(unknown);
+  }
+  // A listed set comes from sealed columns, and sealed rows have one part.
+  if (within.is_listed() || within.none()) return unknown;
+  const Bitset all = RowSet(within).take_bits();
+  Bitset yes(within.size());
+  Bitset maybe = all;
   for (const AttributePart& part : parts) {
     if (part.first_row >= within.size()) continue;
-    const Bitset rows = slice_of(
-        within, part.first_row, std::min<std::size_t>(part.n_rows, within.size() - part.first_row));
-    const auto of_part = part.view != nullptr ? match_attribute(*part.view, condition, rows)
-                                              : match_missing(condition, rows);
+    const RowSet rows(slice_of(all, part.first_row,
+                               std::min<std::size_t>(part.n_rows, within.size() - part.first_row)));
+    auto of_part = match_part(part, condition, rows);
     if (!of_part) continue;
-    put_slice(of_part->yes, part.first_row, verdict.yes);
-    put_slice(of_part->maybe, part.first_row, verdict.maybe);
+    put_slice(std::move(of_part->yes).take_bits(), part.first_row, yes);
+    put_slice(std::move(of_part->maybe).take_bits(), part.first_row, maybe);
   }
-  return verdict;
+  return {RowSet(std::move(yes)), RowSet(std::move(maybe))};
 }
 
 Estimate estimate_attributes(std::span<const AttributePart> parts,

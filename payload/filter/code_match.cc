@@ -2,12 +2,46 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "kernels/kernels.h"
 
 namespace quiver::payload {
 
 using enum EntryState;
+
+namespace {
+
+/// The codes of the entries in state `a` or `b`; nullopt if they are not neighbours.
+std::optional<CodeInterval> interval_of(const AttributeView& attribute,
+                                        const std::vector<EntryState>& states, EntryState a,
+                                        EntryState b) {
+  const auto is_in = [&](EntryState state) { return state == a || state == b; };
+  const auto first = std::find_if(states.begin(), states.end(), is_in);
+  const auto end = std::find_if_not(first, states.end(), is_in);
+  if (std::any_of(end, states.end(), is_in)) return std::nullopt;
+  if (first == end) return CodeInterval();
+  const auto low = static_cast<std::uint32_t>(first - states.begin()) << attribute.shift;
+  const auto next = static_cast<std::uint32_t>(end - states.begin()) << attribute.shift;
+  return CodeInterval{static_cast<std::uint16_t>(low), static_cast<std::uint16_t>(next - 1)};
+}
+
+/// Row by row: for few rows.
+Verdict match_each(std::span<const CodeCondition> conditions, const RowSet& within) {
+  Verdict verdict = Verdict::none_like(within);
+  within.for_each([&](std::size_t row) {
+    bool is_sure = true;
+    for (const CodeCondition& condition : conditions) {
+      const EntryState state = condition.of_row(row);
+      if (state == kNo) return;
+      is_sure = is_sure && state == kYes;
+    }
+    (is_sure ? verdict.yes : verdict.maybe).set(row);
+  });
+  return verdict;
+}
+
+}  // namespace
 
 CellClasses classes_of(const AttributeView& attribute, const std::vector<EntryState>& states) {
   const std::uint32_t n_codes = attribute.rests.empty() ? 1 : 256;  // of one cell
@@ -42,7 +76,14 @@ std::optional<CodeCondition> CodeCondition::make(const AttributeView& attribute,
 CodeCondition::CodeCondition(const AttributeView& attribute, EntryStates entries)
     : attribute_(&attribute),
       entries_(std::move(entries)),
-      classes_(classes_of(attribute, entries_.states)) {}
+      classes_(classes_of(attribute, entries_.states)) {
+  if (attribute.rests.empty()) return;
+  const auto possible = interval_of(attribute, entries_.states, kMaybe, kYes);
+  const auto yes = interval_of(attribute, entries_.states, kYes, kYes);
+  if (!possible || !yes) return;
+  yes_ = *yes;
+  possible_ = *possible;
+}
 
 bool CodeCondition::is_exact() const {
   return std::find(entries_.states.begin(), entries_.states.end(), kMaybe) == entries_.states.end();
@@ -56,11 +97,7 @@ bool CodeCondition::narrow(std::uint32_t first_row, Block& block) const {
   }
   Words yes;  // filled below: clearing them first would cost more than the rest
   Words maybe;
-  const std::uint32_t n = std::min(kRowsPerCellRange, attribute_->n_rows - first_row);
-  for (std::uint32_t w = n / 64; w < kWordsPerBlock; ++w) yes[w] = maybe[w] = 0;
-  kernels().cells.classify(attribute_->cells.data() + first_row, n, classes_, yes.data(),
-                           maybe.data());
-  if (classes_.n_open != 0) decide(first_row, block.possible, yes, maybe);
+  match(first_row, block.possible, yes, maybe);
   // A loop without branches becomes vector instructions.
   const std::uint64_t flip = entries_.is_negated ? ~std::uint64_t{0} : 0;
   std::uint64_t left = 0;
@@ -71,6 +108,24 @@ bool CodeCondition::narrow(std::uint32_t first_row, Block& block) const {
     left |= block.possible[w];
   }
   return left != 0;
+}
+
+void CodeCondition::match(std::uint32_t first_row, const Words& wanted, Words& yes,
+                          Words& open) const {
+  const std::uint32_t n = std::min(kRowsPerCellRange, attribute_->n_rows - first_row);
+  for (std::uint32_t w = n / 64; w < kWordsPerBlock; ++w) yes[w] = open[w] = 0;
+  const auto* cells = attribute_->cells.data() + first_row;
+  const bool is_open = classes_.n_open != 0;
+  if (!is_open || !is_interval()) {
+    kernels().cells.classify(cells, n, classes_, yes.data(), open.data());
+    if (is_open) decide(first_row, wanted, yes, open);
+    return;
+  }
+  const auto* rests = attribute_->rests.data() + first_row;
+  kernels().cells.between(cells, rests, n, yes_, yes.data());
+  if (possible_ == yes_) return open.fill(0);
+  kernels().cells.between(cells, rests, n, possible_, open.data());
+  for (std::uint32_t w = 0; w < kWordsPerBlock; ++w) open[w] &= ~yes[w];
 }
 
 void CodeCondition::decide(std::uint32_t first_row, const Words& wanted, Words& yes,
@@ -87,10 +142,13 @@ void CodeCondition::decide(std::uint32_t first_row, const Words& wanted, Words& 
   }
 }
 
-MatchBounds match_codes(std::span<const CodeCondition> conditions, const Bitset& within) {
-  if (conditions.empty()) return {within, within};
-  MatchBounds bounds{Bitset(within.size()), Bitset(within.size())};
+Verdict match_codes(std::span<const CodeCondition> conditions, const RowSet& within) {
+  if (within.is_listed()) return match_each(conditions, within);
   const auto wanted = within.words();
+  if (wanted.empty()) return Verdict::none_like(within);
+  Bitset yes(within.size());
+  Bitset maybe(within.size());
+  bool has_maybe = false;
   CodeCondition::Block block;
   for (std::size_t first = 0; first < wanted.size(); first += CodeCondition::kWordsPerBlock) {
     const auto words = wanted.subspan(
@@ -103,10 +161,15 @@ MatchBounds match_codes(std::span<const CodeCondition> conditions, const Bitset&
         std::all_of(conditions.begin(), conditions.end(),
                     [&](const CodeCondition& condition) { return condition.narrow(row, block); });
     if (!has_any) continue;
-    std::copy_n(block.yes.begin(), words.size(), bounds.yes.words().data() + first);
-    std::copy_n(block.possible.begin(), words.size(), bounds.possible.words().data() + first);
+    std::copy_n(block.yes.begin(), words.size(), yes.words().data() + first);
+    for (std::size_t w = 0; w < words.size(); ++w) {
+      const std::uint64_t open = block.possible[w] & ~block.yes[w];
+      if (open == 0) continue;
+      maybe.words()[first + w] = open;
+      has_maybe = true;
+    }
   }
-  return bounds;
+  return {RowSet(std::move(yes)), has_maybe ? RowSet(std::move(maybe)) : RowSet::none_like(within)};
 }
 
 }  // namespace quiver::payload

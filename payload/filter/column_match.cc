@@ -10,6 +10,9 @@
 namespace quiver::payload {
 namespace {
 
+/// Postings that are read in the time that the terms of one row take, which lie at a random place.
+constexpr std::size_t kPostingsPerRow = 8;
+
 /// True if an element of `type` may be stored as a value of the column.
 bool may_hold(const IndexTraits& traits, ScalarType type) {
   switch (type) {
@@ -27,11 +30,11 @@ bool may_hold(const IndexTraits& traits, ScalarType type) {
 
 class Matcher {
  public:
-  Matcher(const ColumnView& column, const Bitset& within)
-      : column_(column), traits_(traits_of(column.index->kind)), within_(within) {
-    out_.yes = Bitset(within.size());
-    out_.maybe = Bitset(within.size());
-  }
+  Matcher(const ColumnView& column, const RowSet& within)
+      : column_(column),
+        traits_(traits_of(column.index->kind)),
+        within_(within),
+        out_(Verdict::none_like(within)) {}
   Verdict take() { return std::move(out_); }
 
   void match(const MembershipCondition& condition) {
@@ -135,6 +138,9 @@ class Matcher {
     if (!n_within_) n_within_ = within_.count();
     return *n_within_;
   }
+  /// Rows that are found by their values in the time that all rows of `within` take. They are in no
+  /// order, which takes longer in a listed set.
+  std::size_t n_found_by_value() { return within_.is_listed() ? n_within() / 8 : n_within(); }
   [[nodiscard]] bool wanted(std::uint32_t row) const {
     return row < within_.size() && within_.test(row);
   }
@@ -148,6 +154,11 @@ class Matcher {
 
   template <class Visit>
   void for_each_irregular(std::uint32_t flag, Visit visit) {
+    if (column_.irregular.size() > n_within()) {
+      return within_.for_each([&](std::size_t row) {
+        if (column_.facts[row].has(flag)) visit(static_cast<std::uint32_t>(row));
+      });
+    }
     for (const std::uint32_t row : column_.irregular) {
       if (wanted(row) && column_.facts[row].has(flag)) visit(row);
     }
@@ -197,7 +208,7 @@ class Matcher {
     if (interval.empty()) return;
     if (column_.sealed) {
       const auto range = find_sorted<T>(sorted.span(), interval.low, interval.high);
-      if (range.size() <= n_within()) {
+      if (range.size() <= n_found_by_value()) {
         return for_each_sorted(range, [&](std::uint32_t row) { out_.yes.set(row); });
       }
     }
@@ -206,11 +217,18 @@ class Matcher {
 
   void match_integers(const std::vector<std::int64_t>& wanted_values) {
     if (column_.sealed) {
+      std::vector<SortedRange> ranges;
+      std::size_t n_found = 0;
       for (const std::int64_t value : wanted_values) {
-        const auto range = find_sorted(column_.sorted_integers.span(), value, value);
-        for_each_sorted(range, [&](std::uint32_t row) { out_.yes.set(row); });
+        ranges.push_back(find_sorted(column_.sorted_integers.span(), value, value));
+        n_found += ranges.back().size();
       }
-      return;
+      if (n_found <= n_found_by_value()) {
+        for (const SortedRange& range : ranges) {
+          for_each_sorted(range, [&](std::uint32_t row) { out_.yes.set(row); });
+        }
+        return;
+      }
     }
     if (wanted_values.size() == 1) {
       const std::int64_t only = wanted_values.front();
@@ -226,7 +244,7 @@ class Matcher {
     if (column_.sealed) {
       std::size_t n_postings = 0;
       for (const std::uint32_t id : ids) n_postings += column_.postings(id).size();
-      if (n_postings <= n_within()) return add_postings(ids);
+      if (n_postings <= kPostingsPerRow * n_within()) return add_postings(ids);
     }
     if (ids.size() == 1) {
       const std::uint32_t only = ids.front();
@@ -293,10 +311,10 @@ class Matcher {
       return match_terms(all);
     }
     std::vector<TermSet> words;
-    Bitset possible = within_;
+    RowSet possible = within_;
     for (const auto& of_word : ids) {
       words.emplace_back(of_word, column_.n_terms());
-      if (column_.sealed) possible &= rows_with_any(of_word);
+      if (column_.sealed && !within_.is_listed()) possible &= rows_with_any(of_word);
     }
     possible.for_each([&](std::size_t i) {
       const auto row = static_cast<std::uint32_t>(i);
@@ -304,8 +322,8 @@ class Matcher {
     });
   }
   /// Sealed only.
-  [[nodiscard]] Bitset rows_with_any(const std::vector<std::uint32_t>& ids) const {
-    Bitset rows(within_.size());
+  [[nodiscard]] RowSet rows_with_any(const std::vector<std::uint32_t>& ids) const {
+    RowSet rows = RowSet::none_like(within_);
     for (const std::uint32_t id : ids) {
       for (const std::uint32_t row : column_.postings(id)) {
         if (row < rows.size()) rows.set(row);
@@ -314,13 +332,13 @@ class Matcher {
     return rows;
   }
   void match_token_postings(const TextCondition& condition, const std::vector<std::uint32_t>& ids) {
-    Bitset all = within_;
-    for (const std::uint32_t id : ids) {
-      all &= rows_with_any({id});
+    RowSet all = within_;
+    if (!within_.is_listed()) {
+      for (const std::uint32_t id : ids) all &= rows_with_any({id});
     }
     all.for_each([&](std::size_t i) {
       const auto row = static_cast<std::uint32_t>(i);
-      const bool sure = condition.mode == TextCondition::Mode::kAll &&
+      const bool sure = !within_.is_listed() && condition.mode == TextCondition::Mode::kAll &&
                         !column_.facts[row].has(RowFacts::kManyTexts);
       if (sure || row_has_tokens(column_.row_terms(row), condition.mode, ids)) out_.yes.set(row);
     });
@@ -328,7 +346,7 @@ class Matcher {
 
   const ColumnView& column_;
   const IndexTraits& traits_;
-  const Bitset& within_;
+  const RowSet& within_;
   std::optional<std::size_t> n_within_;
   Verdict out_;
 };
@@ -336,7 +354,7 @@ class Matcher {
 }  // namespace
 
 Verdict match_column(const ColumnView& column, const PreparedCondition& condition,
-                     const Bitset& within) {
+                     const RowSet& within) {
   Matcher matcher(column, within);
   std::visit([&](const auto& t) { matcher.match(t); }, condition);
   return matcher.take();

@@ -21,7 +21,7 @@ struct OnePoint {
 
 /// Rows of `within` that surely match, and rows that only their document can decide.
 [[nodiscard]] Result<Verdict> match_columns(const FilterTree& tree, const RowsView& rows,
-                                            const Bitset& within, const Cancel& cancel);
+                                            const RowSet& within, const Cancel& cancel);
 
 [[nodiscard]] Estimate estimate_tree(const FilterTree& tree, const RowsView& rows);
 

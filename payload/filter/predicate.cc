@@ -1,9 +1,10 @@
 #include "payload/filter/predicate.h"
 
-#include <bit>
+#include <utility>
 
 #include "base/check.h"
 #include "payload/filter/evaluation.h"
+#include "payload/filter/few_rows.h"
 
 namespace quiver::payload {
 namespace {
@@ -16,12 +17,31 @@ class TreePredicate final : public Predicate {
   TreePredicate(std::shared_ptr<const FilterTree> tree, std::optional<FilterIdentity> identity)
       : tree_(std::move(tree)), identity_(std::move(identity)) {}
 
-  [[nodiscard]] Result<Bitset> evaluate(const RowsView& rows, const Bitset& candidates,
+  [[nodiscard]] Result<Bitset> evaluate(const RowsView& rows, Bitset candidates,
                                         const Cancel& cancel) const override {
     QV_CHECK(candidates.size() == rows.n_rows());
-    QV_TRY(Verdict verdict, match_columns(*tree_, rows, candidates, cancel));
+    const RowSet within(std::move(candidates));
+    QV_TRY(Verdict verdict, match_columns(*tree_, rows, within, cancel));
     QV_TRY(resolve(rows, verdict, cancel));
-    return std::move(verdict.yes);
+    return std::move(verdict.yes).take_bits();
+  }
+
+  [[nodiscard]] Result<std::optional<std::vector<std::uint32_t>>> evaluate_few(
+      const RowsView& rows, const Bitset* dead, std::size_t most,
+      const Cancel& cancel) const override {
+    auto few = few_rows(*tree_, rows, most);
+    if (!few) return std::nullopt;
+    if (dead != nullptr) {
+      std::erase_if(few->rows, [&](std::uint32_t row) { return dead->test(row); });
+    }
+    if (few->rows.empty() || few->is_exact) return std::move(few->rows);
+    const RowSet within = RowSet::listed(rows.n_rows(), few->rows);
+    QV_TRY(Verdict verdict, match_columns(*tree_, rows, within, cancel));
+    QV_TRY(resolve(rows, verdict, cancel));
+    std::vector<std::uint32_t> found;
+    verdict.yes.for_each(
+        [&](std::size_t row) { found.push_back(static_cast<std::uint32_t>(row)); });
+    return found;
   }
 
   [[nodiscard]] bool matches(const Value& document, const PointId& id,
@@ -48,16 +68,20 @@ class TreePredicate final : public Predicate {
       return present != nullptr && present[row] != 0;
     };
     std::uint32_t n_done = 0;
-    const auto words = verdict.maybe.words();
-    for (std::size_t w = 0; w < words.size(); ++w) {
-      for (std::uint64_t rest = words[w]; rest != 0; rest &= rest - 1) {
-        row =
-            static_cast<std::uint32_t>(w * 64) + static_cast<std::uint32_t>(std::countr_zero(rest));
-        if (n_done++ % kDocumentsPerPoll == 0) QV_TRY(cancel.check());
-        QV_TRY(const Value document, read_document(rows, row));
-        if (matches(document, rows.ids()[row], has_vector)) verdict.yes.set(row);
-      }
-    }
+    Result<> status;
+    verdict.maybe.for_each([&](std::size_t maybe) {
+      if (!status) return;
+      row = static_cast<std::uint32_t>(maybe);
+      if (n_done++ % kDocumentsPerPoll == 0) status = cancel.check();
+      if (status) status = resolve_row(rows, row, has_vector, verdict.yes);
+    });
+    return status;
+  }
+
+  Result<> resolve_row(const RowsView& rows, std::uint32_t row, const HasVectorFn& has_vector,
+                       RowSet& yes) const {
+    QV_TRY(const Value document, read_document(rows, row));
+    if (matches(document, rows.ids()[row], has_vector)) yes.set(row);
     return {};
   }
 

@@ -9,11 +9,14 @@
 // once each.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/bitset.h"
 #include "base/ids.h"
@@ -37,8 +40,13 @@ class Predicate {
 
   /// The rows of `candidates` (n_rows bits) that match. kCancelled or kDeadlineExceeded from
   /// `cancel`; kDataLoss, naming the row, if a stored document is not JSON.
-  [[nodiscard]] virtual Result<Bitset> evaluate(const RowsView& rows, const Bitset& candidates,
+  [[nodiscard]] virtual Result<Bitset> evaluate(const RowsView& rows, Bitset candidates,
                                                 const Cancel& cancel) const = 0;
+  /// The rows that match, ascending, but not those of `dead` (n_rows bits; nullptr: none), without
+  /// a pass over all rows. nullopt, at once, unless columns or ids show that at most `most` can
+  /// match. Errors as in `evaluate`.
+  [[nodiscard]] virtual Result<std::optional<std::vector<std::uint32_t>>> evaluate_few(
+      const RowsView& rows, const Bitset* dead, std::size_t most, const Cancel& cancel) const = 0;
   /// Evaluates one point from its document alone. Slow.
   [[nodiscard]] virtual bool matches(const Value& document, const PointId& id,
                                      const HasVectorFn& has_vector) const = 0;

@@ -32,7 +32,7 @@ void expect_filter_allows(const RowFilter& filter, const std::vector<bool>& allo
     EXPECT_EQ(filter.block(b), word) << "block " << b;
     EXPECT_EQ(filter.next_block(b), next) << "block " << b;
     if (!filter.allows_all()) {
-      EXPECT_EQ(filter.words(b * 64, std::min(n, b * 64 + 64))[b], word);
+      EXPECT_EQ(filter.words()[b], word);
     }
   }
   for (const std::uint32_t begin : {0U, 1U, 63U, 64U, n / 2, n}) {
@@ -48,54 +48,56 @@ TEST(RowFilter, AllRowsOfAnyNumber) {
     SCOPED_TRACE(std::to_string(n) + " rows");
     const RowFilter filter = RowFilter::all(n);
     EXPECT_TRUE(filter.allows_all());
-    EXPECT_EQ(filter.words(0, n), nullptr);
-    EXPECT_EQ(filter.words_of({}), nullptr);
-    EXPECT_EQ(filter.n_allowed_estimate(), n);
-    EXPECT_TRUE(filter.is_counted());
+    EXPECT_EQ(filter.words(), nullptr);
+    EXPECT_FALSE(filter.is_listed());
     expect_filter_allows(filter, std::vector<bool>(n, true));
   }
 }
 
-TEST(RowFilter, BitmapsAndLazyRowsSayTheSame) {
+std::vector<std::uint32_t> rows_of(const Bitset& bits) {
+  std::vector<std::uint32_t> rows;
+  bits.for_each([&](std::size_t row) { rows.push_back(static_cast<std::uint32_t>(row)); });
+  return rows;
+}
+
+TEST(RowFilter, BitmapsAndListedRowsSayTheSame) {
   constexpr std::uint64_t kFilterSeed = 91;
   SCOPED_TRACE("seed " + std::to_string(kFilterSeed));
   testing::Random random(kFilterSeed);
-  for (const std::uint32_t n : {1U, 64U, 65U, 200U, LazyRows::kBlockRows + 70}) {
+  // Sizes go up and down: the bitmap that a thread keeps fits only some of them.
+  for (const std::uint32_t n : {64U, 1U, 65U, 4166U, 200U, 0U, 300U}) {
     for (const Bitset& bits : testing::some_filters(n, random)) {
       SCOPED_TRACE(std::to_string(n) + " rows, " + std::to_string(bits.count()) + " allowed");
       std::vector<bool> allowed(n);
       for (std::uint32_t row = 0; row < n; ++row) allowed[row] = bits.test(row);
       const RowFilter by_bits = RowFilter::of(bits);
-      EXPECT_FALSE(by_bits.allows_all());
-      EXPECT_TRUE(by_bits.is_counted());
-      EXPECT_EQ(by_bits.n_allowed_estimate(), bits.count());
+      EXPECT_FALSE(by_bits.is_listed());
       expect_filter_allows(by_bits, allowed);
-      const LazyRows lazy(n, 12, [&](std::uint32_t first, std::span<std::uint64_t> words) {
-        std::copy_n(bits.words().begin() + first / 64, words.size(), words.begin());
-      });
-      const RowFilter by_blocks = RowFilter::of(lazy);
-      EXPECT_FALSE(by_blocks.is_counted());
-      EXPECT_EQ(by_blocks.n_allowed_estimate(), 12U);
-      expect_filter_allows(by_blocks, allowed);
+      const ListedRows rows(n, rows_of(bits));
+      const ListedRows other(n, {});  // at the same time
+      EXPECT_EQ(RowFilter::of(other).n_allowed(), 0U);
+      const RowFilter by_list = RowFilter::of(rows);
+      EXPECT_TRUE(by_list.is_listed());
+      EXPECT_FALSE(by_list.allows_all());
+      expect_filter_allows(by_list, allowed);
     }
   }
 }
 
-TEST(RowFilter, WordsOfRowsFillTheirBlocksOnly) {
-  constexpr std::uint32_t kBlock = LazyRows::kBlockRows;
-  std::vector<std::uint32_t> filled;
-  const LazyRows lazy(4 * kBlock, 9, [&](std::uint32_t first, std::span<std::uint64_t> words) {
-    filled.push_back(first / kBlock);
-    words[0] = 1;
-  });
-  const std::vector<std::uint32_t> rows = {3 * kBlock, 5, 3 * kBlock + 7};
-  const std::uint64_t* words = RowFilter::of(lazy).words_of(rows);
-  EXPECT_EQ(filled, (std::vector<std::uint32_t>{3, 0}));
-  EXPECT_EQ(words[3 * kBlock / 64], 1U);
-  EXPECT_EQ(words[kBlock / 64], 0U) << "not asked for";
+TEST(RowFilter, ListedRowsLeaveNoBitBehind) {
+  for (int round = 0; round < 3; ++round) {
+    ListedRows first(500, {3, 70, 499});
+    const ListedRows moved = std::move(first);
+    EXPECT_TRUE(RowFilter::of(moved).allows(70));
+    EXPECT_EQ(moved.rows().size(), 3U);
+  }
+  const ListedRows next(500, {4});
+  for (std::uint32_t row = 0; row < 500; ++row) {
+    EXPECT_EQ(RowFilter::of(next).allows(row), row == 4) << row;
+  }
 }
 
-TEST(RowFilter, EverySearcherFindsTheSameThroughLazyRows) {
+TEST(RowFilter, EverySearcherFindsTheSameThroughListedRows) {
   SCOPED_TRACE("seed 3");
   testing::Random random(3);
   const FieldSchema schemas[] = {
@@ -114,12 +116,9 @@ TEST(RowFilter, EverySearcherFindsTheSameThroughLazyRows) {
       for (const Bitset& bits : testing::some_filters(3000, random)) {
         const auto query =
             testing::make_query(schema, testing::random_vector(schema, {.n_rows = 1}, random));
-        const LazyRows lazy(
-            3000, bits.count(), [&](std::uint32_t first, std::span<std::uint64_t> words) {
-              std::copy_n(bits.words().begin() + first / 64, words.size(), words.begin());
-            });
+        const ListedRows listed(3000, rows_of(bits));
         std::vector<std::vector<Hit>> hits;
-        for (const RowFilter& filter : {RowFilter::of(bits), RowFilter::of(lazy)}) {
+        for (const RowFilter& filter : {RowFilter::of(bits), RowFilter::of(listed)}) {
           TopK top(10);
           WorkCounters work;
           ASSERT_TRUE((*searcher)->search(query, {}, filter, {cancel}, top, work));

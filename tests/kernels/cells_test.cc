@@ -51,6 +51,31 @@ TEST_P(CellsTest, ClassifiesAsTheSlowLoop) {
   }
 }
 
+/// Few different bytes, so that codes at both ends of an interval occur.
+TEST_P(CellsTest, FindsCodesBetweenTwo) {
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  std::mt19937 random(kSeed);
+  for (int round = 0; round < 500; ++round) {
+    const unsigned n_bytes = round % 2 == 0 ? 256 : 3;
+    const unsigned first_byte = round % 4 < 2 ? 0 : 256 - n_bytes;
+    const auto byte = [&] { return static_cast<std::uint8_t>(first_byte + random() % n_bytes); };
+    const std::size_t n = random() % 400;
+    std::vector<std::uint8_t> cells(n), rests(n);
+    for (auto& cell : cells) cell = byte();
+    for (auto& rest : rests) rest = byte();
+    const auto code = [&] { return static_cast<std::uint16_t>(byte() << 8 | byte()); };
+    const CodeInterval interval{code(), code()};
+    std::vector<std::uint64_t> yes((n + 63) / 64, ~std::uint64_t{0});
+    std::vector<std::uint64_t> wanted(yes.size(), 0);
+    for (std::size_t i = 0; i < n; ++i) {
+      const unsigned at = cells[i] << 8U | rests[i];
+      wanted[i / 64] |= std::uint64_t{at >= interval.low && at <= interval.high} << i % 64;
+    }
+    k().cells.between(cells.data(), rests.data(), n, interval, yes.data());
+    EXPECT_EQ(yes, wanted) << "round " << round;
+  }
+}
+
 TEST_P(CellsTest, RangesOfCellsAreAskedAsOne) {
   std::mt19937 random(kSeed);
   for (int round = 0; round < 300; ++round) {

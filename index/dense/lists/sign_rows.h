@@ -44,6 +44,8 @@ class SignRows {
   /// Bytes of a row: bits and factors, a whole number of cache lines or half a line.
   [[nodiscard]] static std::size_t stride(std::uint32_t dim);
   [[nodiscard]] std::size_t row_bytes() const { return stride(facts_.padded_dim); }
+  /// Of all rows.
+  [[nodiscard]] std::size_t n_bytes() const { return rows_.size(); }
 
   void prepare(std::span<const float> rotated, SignQuery& query) const;
   /// Writes the estimate of each of `rows` to `out` (kernels/binary/binary.h).

@@ -105,7 +105,7 @@ Result<> OsqSearcher::search_batch(std::span<const PreparedQuery* const> queries
   QV_TRY(context.cancel.check());
   if (context.ways != nullptr) context.ways->push_back({"partitions", 0, true});
   if (queries.empty() || column_.n_present == 0) return {};
-  const auto* allowed = filter.allows_all() ? nullptr : filter.words(0, filter.n_rows());
+  const auto* allowed = filter.words();
   const Shared shared{*asked, allowed, context, work};
   Scratch& scratch = scratch_of_thread();
   scratch.counts.clear();

@@ -219,7 +219,7 @@ class RangeSums {
   }
   [[nodiscard]] const std::uint64_t* allowed() const {
     const std::uint32_t first = first_row_ + range_ * kRangeRows;
-    const auto* words = filter_.words(first, first + static_cast<std::uint32_t>(n_padded_));
+    const auto* words = filter_.words();
     return words == nullptr ? nullptr : words + first / kRowsPerWord;
   }
 

@@ -25,7 +25,7 @@ class FilterTest : public AnnFiles {
     queries_.emplace(QuerySet::load(path("queries.npy"), column_.schema, {}).value());
   }
   [[nodiscard]] std::vector<Bitset> filters(const std::string& flag) const {
-    return make_filters(**parse_filter(flag), column_, *queries_, kFilterSeed);
+    return make_filters(**parse_filter(flag), column_, *queries_, kFilterSeed).value();
   }
   /// Share of the rows that an average filter allows.
   [[nodiscard]] double share(const std::string& flag) const {
@@ -57,7 +57,7 @@ TEST(FilterFlag, IsParsedOrRefused) {
   EXPECT_EQ((*parse_filter("near:1"))->attributes, Attributes::kNear);
   EXPECT_EQ((*parse_filter("far:.5"))->attributes, Attributes::kFar);
   for (const char* bad : {"uniform", "uniform:", "uniform:0", "uniform:1.1", "uniform:x",
-                          "uniform:0.1x", "other:0.1", ":0.1", "uniform:nan"}) {
+                          "uniform:0.1x", "other:0.1", ":0.1", "uniform:nan", "rows:"}) {
     const auto parsed = parse_filter(bad);
     ASSERT_FALSE(parsed) << bad;
     EXPECT_THAT(parsed.error().message(), testing::HasSubstr(bad));
@@ -77,6 +77,39 @@ TEST_F(FilterTest, FollowTheVectorsOrNot) {
   EXPECT_NEAR(random, 2, 0.7);
   EXPECT_GT(n_best_allowed("near:0.2"), 2 * random);
   EXPECT_LT(n_best_allowed("far:0.2"), random / 2);
+}
+
+/// The queries of the test ask for rows 3, 5 and none in turn; query 7 of the file is the first.
+TEST_F(FilterTest, ListsOfRowsAreReadFromAFile) {
+  const auto write = [&](std::uint32_t first, std::size_t n_queries) {
+    std::vector<std::uint64_t> offsets{0};
+    std::vector<std::uint32_t> rows;
+    for (std::size_t q = 0; q < n_queries; ++q) {
+      if (q % 3 != 2) rows.insert(rows.end(), {first + static_cast<std::uint32_t>(q % 3) * 2});
+      offsets.push_back(rows.size());
+    }
+    write_npy("rows.indptr.npy", dataset::ValueType::kU64, {offsets.size()}, offsets);
+    write_npy("rows.indices.npy", dataset::ValueType::kU32, {rows.size()}, rows);
+    write_npy("rows.values.npy", dataset::ValueType::kF32, {rows.size()},
+              std::vector<float>(rows.size(), 1));
+  };
+  const std::string flag = "rows:" + path("rows");
+  write(3, 57);
+  queries_.emplace(QuerySet::load(path("queries.npy"), column_.schema, {7, 50}).value());
+  const auto allowed = filters(flag);
+  ASSERT_EQ(allowed.size(), 43);
+  for (std::size_t q = 0; q < allowed.size(); ++q) {
+    const bool has_row = (q + 7) % 3 != 2;
+    EXPECT_EQ(allowed[q].count(), has_row ? 1 : 0);
+    EXPECT_EQ(allowed[q].test(3 + 2 * static_cast<std::uint32_t>((q + 7) % 3)), has_row);
+  }
+  const auto refusal = [&] {
+    return make_filters(**parse_filter(flag), column_, *queries_, kFilterSeed).error().message();
+  };
+  write(3, 49);
+  EXPECT_THAT(refusal(), testing::HasSubstr("found 49 rows"));
+  write(3999, 57);
+  EXPECT_THAT(refusal(), testing::HasSubstr("allows row 4001, and the base has 4000 rows"));
 }
 
 TEST_F(FilterTest, AreTheSameForTheSameSeed) {

@@ -11,7 +11,10 @@
 #include "payload/attribute/builder.h"
 #include "payload/attribute/growing.h"
 #include "payload/filter/attribute_match.h"
+#include "payload/filter/evaluation.h"
+#include "payload/filter/filter_tree.h"
 #include "payload/filter/predicate.h"
+#include "tests/payload/filter/row_set_support.h"
 #include "tests/payload/random_payload.h"
 
 namespace quiver::payload {
@@ -89,13 +92,19 @@ std::size_t expect_equal(const std::vector<Value>& documents, const AttributeSet
   EXPECT_TRUE(found);
   const Bitset wanted = slow_matches(**predicate, documents, candidates);
   EXPECT_EQ(*found == wanted, true) << found->count() << " rows, expected " << wanted.count();
+  const std::size_t n_read = rows.n_read;
+  const auto verdict =
+      match_columns(**build_tree(filter, {}), rows, listed_set(candidates), Cancel());
+  EXPECT_TRUE(verdict);
+  Bitset by_list = slow_matches(**predicate, documents, bits_of(verdict->maybe));
+  EXPECT_EQ((by_list |= bits_of(verdict->yes)) == wanted, true);
   const Estimate estimate = (*predicate)->estimate(rows);
   const Bitset all = slow_matches(**predicate, documents, Bitset(documents.size(), true));
   EXPECT_LE(estimate.min, all.count());
   EXPECT_GE(estimate.max, all.count());
   EXPECT_LE(estimate.min, estimate.expected);
   EXPECT_LE(estimate.expected, estimate.max);
-  return rows.n_read;
+  return n_read;
 }
 
 Filter must(std::string key, ValueCondition condition) {
@@ -233,7 +242,7 @@ TEST(Attributes, MoreValuesThanCodesAreJoined) {
   EXPECT_LE(most, 16U);  // no range is much larger than others, though values came in order
   const auto condition =
       *prepare(Range{{}, Number(std::int64_t{30'000}), Number(std::int64_t{60'000}), {}}, nullptr);
-  const auto verdict = match_attribute(*view, condition, Bitset(kRows, true));
+  const auto verdict = match_attribute(*view, condition, RowSet(Bitset(kRows, true)));
   ASSERT_TRUE(verdict);
   EXPECT_GE(verdict->yes.count(), 9'960U);
   EXPECT_LE(verdict->maybe.count(), 32U);
@@ -248,11 +257,11 @@ TEST(Attributes, ADeclaredIndexThatChangesTheMeaningIsNotReplaced) {
   FieldIndex index;
   index.key = "t";
   index.kind = IndexKind::kText;
-  EXPECT_FALSE(
-      match_attribute(*set.find("t"), *prepare(MatchText{"words"}, &index), Bitset(1, true)));
+  EXPECT_FALSE(match_attribute(*set.find("t"), *prepare(MatchText{"words"}, &index),
+                               RowSet(Bitset(1, true))));
   index.kind = IndexKind::kUuid;
   EXPECT_FALSE(match_attribute(*set.find("t"), *prepare(MatchValue{std::string("a")}, &index),
-                               Bitset(1, true)));
+                               RowSet(Bitset(1, true))));
 }
 
 TEST(Attributes, PathsBeyondTheLimitsAreLeftOutAndNamed) {

@@ -14,7 +14,7 @@ namespace {
 
 using RowNumbers = std::vector<std::size_t>;
 
-RowNumbers rows_of(const Bitset& bits) {
+RowNumbers rows_of(const RowSet& bits) {
   RowNumbers rows;
   bits.for_each([&](std::size_t row) { rows.push_back(row); });
   return rows;
@@ -37,7 +37,7 @@ class ColumnMatchTest : public testing::Test {
         index_, {R"({"k":1})", R"({"k":5})", R"({"k":2.5})", R"({})", R"({"k":[1,"x"]})"});
   }
   [[nodiscard]] Verdict match(const ValueCondition& condition) const {
-    return match_column(column_, *prepare(condition, &index_), Bitset(5, true));
+    return match_column(column_, *prepare(condition, &index_), RowSet(Bitset(5, true)));
   }
 
   FieldIndex index_;
@@ -63,7 +63,7 @@ TEST_F(ColumnMatchTest, OnlyRowsWithinAreConsidered) {
   Bitset within(5);
   within.set(0);
   const auto prepared = *prepare(MatchValue{std::int64_t{1}}, &index_);
-  EXPECT_EQ(rows_of(match_column(column_, prepared, within).yes), (RowNumbers{0}));
+  EXPECT_EQ(rows_of(match_column(column_, prepared, RowSet(within)).yes), (RowNumbers{0}));
 }
 
 TEST_F(ColumnMatchTest, EstimatesBoundTheNumberOfRows) {

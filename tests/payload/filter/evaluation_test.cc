@@ -62,7 +62,7 @@ Filter a_without_b() {
 TEST_F(EvaluationTest, DocumentsAndColumnsAgree) {
   const auto built = tree(a_without_b());
   const ColumnRows rows(column_);
-  const auto verdict = match_columns(*built, rows, Bitset(4, true), Cancel());
+  const auto verdict = match_columns(*built, rows, RowSet(Bitset(4, true)), Cancel());
   ASSERT_TRUE(verdict);
   EXPECT_TRUE(verdict->maybe.none());
   for (std::size_t row = 0; row < 4; ++row) {
@@ -75,7 +75,7 @@ TEST_F(EvaluationTest, WithoutAColumnEveryRowMayMatch) {
   FieldIndex other;
   other.key = "other";
   const ColumnRows rows((*MutableColumn::create(other))->view());
-  const auto verdict = match_columns(*tree(a_without_b()), rows, Bitset(4, true), Cancel());
+  const auto verdict = match_columns(*tree(a_without_b()), rows, RowSet(Bitset(4, true)), Cancel());
   ASSERT_TRUE(verdict);
   EXPECT_TRUE(verdict->yes.none());
   EXPECT_EQ(verdict->maybe.count(), 4U);

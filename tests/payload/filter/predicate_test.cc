@@ -10,6 +10,8 @@
 #include <random>
 
 #include "base/io/file.h"
+#include "payload/filter/evaluation.h"
+#include "tests/payload/filter/row_set_support.h"
 #include "tests/payload/random_payload.h"
 
 namespace quiver::payload {
@@ -147,8 +149,28 @@ Filter must(const std::string& key, ValueCondition condition) {
 
 using Rows = std::vector<int>;
 
+/// The same rows by the evaluation of few rows, and by `evaluate_few`. Returns 1 if columns showed
+/// that there are few.
+std::size_t expect_same_by_list(const Filter& filter, const std::vector<FieldIndex>& indexes,
+                                const Data& data, const Bitset& candidates, const Bitset& wanted) {
+  const auto predicate = *compile(filter, indexes);
+  const auto verdict =
+      match_columns(**build_tree(filter, indexes), data.rows, listed_set(candidates), Cancel());
+  EXPECT_TRUE(verdict);
+  Bitset by_list = slow_matches(*predicate, data, bits_of(verdict->maybe));
+  EXPECT_TRUE((by_list |= bits_of(verdict->yes)) == wanted);
+
+  Bitset dead(candidates.size(), true);
+  dead.subtract(candidates);
+  const auto few = *predicate->evaluate_few(data.rows, &dead, candidates.size(), Cancel());
+  if (!few) return 0;
+  EXPECT_EQ(*few, rows_of(wanted));
+  return 1;
+}
+
 TEST(Predicate, EvaluateEqualsMatchesWhateverColumnsThereAre) {
   std::size_t n_matching = 0;
+  std::size_t n_listed = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomPayload random(seed);
@@ -177,6 +199,7 @@ TEST(Predicate, EvaluateEqualsMatchesWhateverColumnsThereAre) {
         ASSERT_TRUE(got);
         ASSERT_EQ(got->count(), wanted.count()) << "mixture " << mixture << " round " << round;
         ASSERT_TRUE(*got == wanted);
+        n_listed += expect_same_by_list(filter, indexes, data, candidates, wanted);
         const Estimate estimate = predicate->estimate(data.rows);
         EXPECT_LE(estimate.min, n_all);
         EXPECT_GE(estimate.max, n_all);
@@ -186,6 +209,7 @@ TEST(Predicate, EvaluateEqualsMatchesWhateverColumnsThereAre) {
     }
   }
   EXPECT_GT(n_matching, 10000U);
+  EXPECT_GT(n_listed, 500U);
 }
 
 TEST(Predicate, EveryKindOfColumnAnswersEveryCondition) {
@@ -193,6 +217,7 @@ TEST(Predicate, EveryKindOfColumnAnswersEveryCondition) {
   Data data = make_data(random, 400, true);
   std::map<std::size_t, std::size_t>
       n_decided;  // by condition: rows that matched without documents
+  std::size_t n_listed = 0;
   for (std::size_t kind = 0; kind < kIndexKindNames.size(); ++kind) {
     for (const char* key : {"a", "a[]", "r[].a", "o"}) {
       FieldIndex index = random.index();
@@ -215,6 +240,7 @@ TEST(Predicate, EveryKindOfColumnAnswersEveryCondition) {
               << "kind " << kind << " key " << key << " condition " << condition.index()
               << " mixture " << mixture;
           if (data.rows.documents_read == 0) n_decided[condition.index()] += wanted.count();
+          n_listed += expect_same_by_list(must(key, condition), indexes, data, candidates, wanted);
         }
       }
     }
@@ -222,6 +248,7 @@ TEST(Predicate, EveryKindOfColumnAnswersEveryCondition) {
   for (std::size_t i = 0; i < std::variant_size_v<ValueCondition>; ++i) {
     EXPECT_GT(n_decided[i], 0U) << "condition " << i << " was never answered by a column alone";
   }
+  EXPECT_GT(n_listed, 100U);
 }
 
 TEST(Predicate, EmptyMatchesAll) {

@@ -11,6 +11,7 @@
 #include "payload/filter/column_match.h"
 #include "payload/filter/condition.h"
 #include "payload/json/document.h"
+#include "tests/payload/filter/row_set_support.h"
 
 namespace quiver::payload {
 namespace {
@@ -154,9 +155,12 @@ TEST(SimilarText, EqualsTheDefinition) {
             << "seed " << seed << " row " << row << " query " << text_of_words(query);
       }
       for (const auto* column : {&texts.growing, &texts.sealed}) {
-        const Verdict verdict = match_column(*column, prepared, all);
-        ASSERT_EQ(verdict.yes, wanted) << "seed " << seed << " query " << text_of_words(query);
-        ASSERT_TRUE(verdict.maybe.none());
+        for (const RowSet& within : {RowSet(all), listed_set(all)}) {
+          const Verdict verdict = match_column(*column, prepared, within);
+          ASSERT_EQ(bits_of(verdict.yes), wanted)
+              << "seed " << seed << " query " << text_of_words(query);
+          ASSERT_TRUE(verdict.maybe.none());
+        }
         const Estimate estimate = estimate_column(*column, prepared, texts.rows.size());
         ASSERT_LE(estimate.min, wanted.count());
         ASSERT_GE(estimate.max, wanted.count());

@@ -176,7 +176,7 @@ void CandidateSearch::scan_list(const Search& search, const Probe& probe, const 
     auto& allowed = search.scratch.allowed;
     allowed.resize(blocks.n);
     const auto rows = lists_.rows().subspan(first, blocks.n * CodeBlocks::kRows);
-    kernels().codes.allowed(rows.data(), blocks.n, filter.words_of(rows), allowed.data());
+    kernels().codes.allowed(rows.data(), blocks.n, filter.words(), allowed.data());
     scan.scan(tables, blocks, probe.base, allowed.data(), first);
   }
 }

@@ -28,7 +28,7 @@ struct CandidateRequest {
   std::size_t k = 0;              ///< wanted hits, >= 1
   ListsSearchParams params;       ///< from `CandidateSearch::settled`
   const RowFilter& filter;
-  std::size_t n_allowed = 0;  ///< rows that the filter allows, >= 1; an estimate for LazyRows
+  std::size_t n_allowed = 0;  ///< rows that the filter allows, >= 1
   /// A scan of lists with a filter gives up after so many bytes: another way is then cheaper.
   double most_bytes = std::numeric_limits<double>::infinity();
   const Cancel& cancel;
@@ -118,6 +118,9 @@ class CandidateSearch {
   Result<> scan_unfiltered(const Search& search) const;
   template <class Take>
   Result<> score_allowed(const Search& search, Take&& take) const;
+  template <class Take>
+  Result<> score_listed(const Search& search, std::span<const std::uint32_t> rows,
+                        Take& take) const;
   Result<bool> scan_filtered(const Search& search) const;
   Result<float> scan_allowed(const Search& search, CodeScan& scan) const;
   Result<bool> scan_near(const Search& search, const ListsSearchParams& params,

@@ -83,9 +83,28 @@ class Keeper {
 }  // namespace
 
 double CandidateSearch::signs_bytes(std::size_t n_allowed, const ListsSearchParams& params) const {
-  const double row_bytes = cost::kSignSeekBytes + static_cast<double>(signs_->row_bytes());
+  const auto n_bytes = static_cast<double>(signs_->n_bytes());
+  const double far = std::max(0.0, 1 - cost::kCachedSignBytes / std::max(1.0, n_bytes));
+  const double seek = cost::kSignSeekBytes * (1 - far) + cost::kSignFarSeekBytes * far;
+  const double row_bytes = seek + static_cast<double>(signs_->row_bytes());
   const double n_kept = std::min<double>(params.rerank, static_cast<double>(n_allowed));
   return static_cast<double>(n_allowed) * row_bytes + n_kept * cost::kRowSeekBytes;
+}
+
+/// As `score_allowed`.
+template <class Take>
+Result<> CandidateSearch::score_listed(const Search& search, std::span<const std::uint32_t> rows,
+                                       Take& take) const {
+  float estimates[kBatchRows];
+  for (std::size_t first = 0; first < rows.size(); first += kBatchRows) {
+    if (first / kBatchRows % kBatchesPerPoll == 0) QV_TRY(search.request.cancel.check());
+    const auto batch = rows.subspan(first, std::min(kBatchRows, rows.size() - first));
+    signs_->score(search.scratch.sign_query, batch, estimates);
+    take(batch, estimates);
+  }
+  search.request.work.n_codes_scored += rows.size();
+  search.request.work.n_bytes += rows.size() * signs_->row_bytes();
+  return {};
 }
 
 /// Calls `take(rows, estimates)` for batches of the allowed rows, ascending.
@@ -94,6 +113,7 @@ Result<> CandidateSearch::score_allowed(const Search& search, Take&& take) const
   std::uint32_t rows[kBatchRows];
   float estimates[kBatchRows];
   const RowFilter& filter = search.request.filter;
+  if (filter.is_listed()) return score_listed(search, filter.listed(), take);
   std::size_t n = 0, n_scored = 0, n_batches = 0;
   const auto score = [&] {
     signs_->score(search.scratch.sign_query, {rows, n}, estimates);
