@@ -25,7 +25,7 @@ Result<std::unique_ptr<engine::SnapshotReceiver>> ClusterSnapshots::receive(
     const SnapshotScope& scope, const std::string& checksum) {
   if (scope.shard) {
     return fail(Code::kUnimplemented,
-                "Not implemented: a shard cannot be restored alone in a cluster; restore a "
+                "a shard cannot be restored alone in a cluster; restore a "
                 "snapshot of the whole collection");
   }
   if (scope.collection.empty()) {

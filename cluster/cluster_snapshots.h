@@ -68,7 +68,7 @@ class ClusterSnapshots final : public engine::Snapshots {
   }
   [[nodiscard]] Result<std::vector<std::string>> restore_storage(const std::string&) override {
     return fail(Code::kUnimplemented,
-                "Not implemented: a full snapshot cannot be restored in a cluster; restore the "
+                "a full snapshot cannot be restored in a cluster; restore the "
                 "snapshots of its collections");
   }
 

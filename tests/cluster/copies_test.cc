@@ -216,9 +216,10 @@ TEST_F(DamagedReplicaTest, ACollectionThatCannotFollowIsReplacedByACopy) {
   ASSERT_TRUE(update(leader()->database(), "docs", point(2, "b")));
   const auto expected = points(leader()->database(), "docs");
   EXPECT_TRUE(comes_true([&] { return points(changed->database(), "docs") == expected; }));
-  const auto collection = changed->database().collection("docs");
-  ASSERT_TRUE(collection);
-  EXPECT_EQ((*collection)->config()->fields.at(1).name, "right");
+  EXPECT_TRUE(comes_true([&] {
+    const auto collection = changed->database().collection("docs");
+    return collection && (*collection)->config()->fields.at(1).name == "right";
+  }));
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ def test_snapshots_are_made_by_each_node(cluster, name):
         assert other.post(f"/collections/{name}/snapshots").status == 200
     shard = node.post(f"/collections/{name}/shards/0/snapshots").result["name"]
     answer = node.put(f"/collections/{name}/shards/0/snapshots/recover", {"location": shard})
-    assert answer.status == 501 and "in a cluster" in answer.error
+    assert answer.status == 400 and "a shard cannot be restored alone in a cluster" in answer.error
 
 
 def test_the_status_command(cluster):
