@@ -77,6 +77,12 @@ long_tokens() {
     --gtest_output="xml:$PWD/$results/tokens-long.xml"
 }
 
+# 204,000 random filters: by columns, by attributes and by lists of rows, against the documents.
+long_filters() {
+  QUIVER_LONG_TESTS=1 "build/$1/tests/payload_test" --gtest_filter='Predicate.EvaluateEquals*:Attributes.RandomFilters*' \
+    --gtest_brief=1 --gtest_output="xml:$PWD/$results/filters-long.xml"
+}
+
 # Runs every fuzz target for some seconds, starting from its corpus in the tree, which is not changed.
 fuzz_of() {
   local target name corpus seconds="${QUIVER_FUZZ_SECONDS:-10}"

@@ -13,6 +13,9 @@ namespace {
 
 /// With this many frozen segments waiting to be sealed, writers wait for the background.
 constexpr std::size_t kMaxUnsealed = 4;
+/// Writers are refused while frozen segments take this many times the size at which one is sealed:
+/// seals fail, or writers would wait.
+constexpr std::uint64_t kMaxUnsealedSizes = 8;
 
 Result<std::vector<Seq>> stage_request(const ShardRequest& request, const SegmentSet& base,
                                        const CollectionConfig& config, Staging& group, Seq& next) {
@@ -105,7 +108,18 @@ Result<> ApplyLane::stage_entries() {
   return {};
 }
 
+Result<> ApplyLane::check_room() const {
+  const std::uint64_t n_bytes = table_.unsealed_bytes();
+  const std::uint64_t limit = kMaxUnsealedSizes * group_->config->optimizer.seal_bytes;
+  if (n_bytes <= limit) return {};
+  return fail(Code::kResourceExhausted,
+              fmt::format("{} bytes of points wait in memory until they can be written into "
+                          "segments, at most {} may wait; {}",
+                          n_bytes, limit, status_.status().error));
+}
+
 Result<> ApplyLane::stage_requests() {
+  QV_TRY(check_room());
   Group& group = *group_;
   Seq next = table_.next_seq();
   for (auto& [request, n_bytes, result] : group.requests) {

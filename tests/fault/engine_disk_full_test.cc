@@ -132,6 +132,38 @@ TEST_F(EngineDiskFull, NoRoomForSegments) {
   }
 }
 
+/// Rows in memory are bounded, and told; nothing of what was accepted is lost.
+TEST_F(EngineDiskFull, RowsInMemoryAreBoundedWhileSegmentsCannotBeWritten) {
+  Random random(5);
+  auto few_bytes = config(random);
+  few_bytes.optimizer.seal_bytes = 100'000;
+  few_bytes.optimizer.seal_rows = 1'000'000;
+  Runner runner(options(), few_bytes);
+  runner.open();
+  segments_->inject({FileOperation::kAppend, 1, FaultRule::kForever, ENOSPC});
+  std::uint64_t n_accepted = 0;
+  const auto write_next = [&] {
+    return model::update(runner.collection(), big_upsert(5000 + n_accepted), engine::Ack::kVisible);
+  };
+  auto written = write_next();
+  while (written && n_accepted < 1000) {
+    ++n_accepted;
+    written = write_next();
+  }
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code(), Code::kResourceExhausted);
+  EXPECT_NE(written.error().message().find("wait in memory"), std::string::npos)
+      << written.error().message();
+  EXPECT_GE(n_accepted, 40U) << "eight segments of five points";
+  EXPECT_LE(n_accepted, 60U);
+  EXPECT_EQ(runner.collection().info().n_points, n_accepted);
+  segments_->clear_faults();
+  EXPECT_TRUE(comes_true([&] { return write_next().has_value(); }, std::chrono::seconds(30)));
+  runner.close();
+  runner.open();
+  EXPECT_EQ(runner.collection().info().n_points, n_accepted + 1);
+}
+
 TEST_F(EngineDiskFull, SyncsFail) {
   Random random(3);
   Runner runner(options(), config(random));

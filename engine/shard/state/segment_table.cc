@@ -30,6 +30,14 @@ std::size_t SegmentTable::n_unsealed() const {
                                                 [](const SegmentState& s) { return !s.sealed(); }));
 }
 
+std::uint64_t SegmentTable::unsealed_bytes() const {
+  std::uint64_t n_bytes = 0;
+  for (const SegmentState& state : segments_) {
+    if (!state.sealed()) n_bytes += state.view.data->data_bytes();
+  }
+  return n_bytes;
+}
+
 void SegmentTable::start_mutable() {
   const auto config = common_.config.load();
   mutable_ = std::make_unique<MutableSegment>(next_segment_++, config->fields, config->indexes);

@@ -68,6 +68,8 @@ class SegmentTable {
   [[nodiscard]] SegmentState* find(std::uint64_t id);
   [[nodiscard]] const MutableSegment& mutable_segment() const { return *mutable_; }
   [[nodiscard]] std::size_t n_unsealed() const;
+  /// Bytes of the rows of those segments, which are in memory.
+  [[nodiscard]] std::uint64_t unsealed_bytes() const;
   [[nodiscard]] std::uint64_t take_segment_id() { return next_segment_++; }
   [[nodiscard]] std::uint64_t next_segment_id() const { return next_segment_; }
   void set_next_segment_id(std::uint64_t id) { next_segment_ = id; }

@@ -2,6 +2,7 @@
 // they cannot say they leave to the document.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
@@ -126,7 +127,9 @@ TEST(Attributes, RandomFiltersMatchAsOnDocuments) {
   SCOPED_TRACE("seed " + std::to_string(kSeed));
   RandomPayload payload(kSeed);
   std::mt19937_64 random(kSeed);
-  for (int round = 0; round < 40 && !::testing::Test::HasFailure(); ++round) {
+  // The long form tries 102,000 filters.
+  const int n_rounds = std::getenv("QUIVER_LONG_TESTS") != nullptr ? 1700 : 40;
+  for (int round = 0; round < n_rounds && !::testing::Test::HasFailure(); ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     std::vector<Value> documents;
     const std::size_t n = 1 + random() % 300;
