@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "service/server.h"
 #include "tests/patience.h"
@@ -85,12 +86,21 @@ TEST_F(ClusterViewTest, ALedgerThatIsSilent) {
 
 TEST_F(ClusterViewTest, ShardsOfACollectionAreOnEveryNode) {
   start(three_nodes());
-  ASSERT_EQ(call("PUT", "/collections/c", R"({"vectors":{"size":2,"distance":"Dot"}})").status,
-            200);
+  engine::CollectionConfig config;
+  config.cluster_id = "1";
+  ASSERT_TRUE(node_.local.create_collection("c", std::move(config)));
   EXPECT_THAT(
       call("GET", "/collections/c/cluster").body,
       StartsWith(
           R"({"result":{"peer_id":11,"shard_count":1,"local_shards":[{"shard_id":0,"points_count":0,"state":"Active"}],"remote_shards":[{"shard_id":0,"peer_id":22,"state":"Partial"},{"shard_id":0,"peer_id":33,"state":"Dead"}],"shard_transfers":[]})"));
+}
+
+TEST_F(ClusterViewTest, ACollectionOfBeforeTheClusterIsAlone) {
+  start(three_nodes());
+  ASSERT_EQ(call("PUT", "/collections/c", R"({"vectors":{"size":2,"distance":"Dot"}})").status,
+            200);
+  EXPECT_THAT(call("GET", "/collections/c/cluster").body,
+              HasSubstr(R"("remote_shards":[],"shard_transfers":[],"alone":true})"));
 }
 
 TEST_F(ClusterViewTest, TelemetryAndWhatIsNotBuilt) {
