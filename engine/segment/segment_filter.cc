@@ -47,7 +47,7 @@ Result<SegmentFilter> SegmentFilter::make(const Segment& segment, std::size_t fi
     std::erase_if(*few, [&](std::uint32_t row) { return present[row] == 0; });
     return SegmentFilter(index::ListedRows(segment.n_rows(), *std::move(few)));
   }
-  QV_TRY(auto matching, matching_rows(segment, predicate, cancel));
+  QV_TRY(auto matching, many_matching_rows(segment, *predicate, cancel));
   return SegmentFilter(segment.n_rows(), with_vector(segment, field, std::move(matching)));
 }
 

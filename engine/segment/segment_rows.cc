@@ -49,26 +49,32 @@ std::vector<payload::AttributePart> SegmentRows::attributes(std::string_view pat
 Result<std::optional<std::vector<std::uint32_t>>> few_matching_rows(
     const Segment& segment, const payload::Predicate& predicate, const Cancel& cancel) {
   if (!segment.data->sealed) return std::optional<std::vector<std::uint32_t>>();
-  return predicate.evaluate_few(SegmentRows(*segment.data), segment.deleted.get(),
-                                segment.n_rows() / index::ListedRows::kRowsPerListed, cancel);
+  const SegmentRows rows(*segment.data);
+  const auto known = [&] { return cached_verdict(rows, *segment.data, predicate, cancel); };
+  return predicate.evaluate_few(rows, segment.deleted.get(),
+                                segment.n_rows() / index::ListedRows::kRowsPerListed, known,
+                                cancel);
+}
+
+Result<Bitset> many_matching_rows(const Segment& segment, const payload::Predicate& predicate,
+                                  const Cancel& cancel) {
+  Bitset live = segment.live();
+  const SegmentRows rows(*segment.data);
+  if (const auto cached = cached_verdict(rows, *segment.data, predicate, cancel)) {
+    live &= *cached;
+    return live;
+  }
+  return predicate.evaluate(rows, std::move(live), cancel);
 }
 
 Result<Bitset> matching_rows(const Segment& segment, const payload::Predicate* predicate,
                              const Cancel& cancel) {
   if (predicate == nullptr || predicate->always_true()) return segment.live();
   QV_TRY(const auto few, few_matching_rows(segment, *predicate, cancel));
-  if (few) {
-    Bitset found(segment.n_rows());
-    for (const std::uint32_t row : *few) found.set(row);
-    return found;
-  }
-  Bitset live = segment.live();
-  const SegmentRows rows(*segment.data);
-  if (const auto cached = cached_verdict(rows, *segment.data, *predicate, cancel)) {
-    live &= *cached;
-    return live;
-  }
-  return predicate->evaluate(rows, std::move(live), cancel);
+  if (!few) return many_matching_rows(segment, *predicate, cancel);
+  Bitset found(segment.n_rows());
+  for (const std::uint32_t row : *few) found.set(row);
+  return found;
 }
 
 }  // namespace quiver::engine

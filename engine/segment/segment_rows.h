@@ -47,8 +47,14 @@ class SegmentRows final : public payload::RowsView {
 [[nodiscard]] Result<std::optional<std::vector<std::uint32_t>>> few_matching_rows(
     const Segment& segment, const payload::Predicate& predicate, const Cancel& cancel);
 
+/// The live rows of `segment` that match, in passes over all rows. Errors are those of
+/// `Predicate::evaluate`. Filters that are asked again are looked up (`VerdictCache`).
+[[nodiscard]] Result<Bitset> many_matching_rows(const Segment& segment,
+                                                const payload::Predicate& predicate,
+                                                const Cancel& cancel);
+
 /// The live rows of `segment` that match; all live rows if `predicate` is nullptr. Errors are those
-/// of `Predicate::evaluate`. Filters that are asked again are looked up (`VerdictCache`).
+/// of `Predicate::evaluate`.
 [[nodiscard]] Result<Bitset> matching_rows(const Segment& segment,
                                            const payload::Predicate* predicate,
                                            const Cancel& cancel);

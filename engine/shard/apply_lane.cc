@@ -13,8 +13,8 @@ namespace {
 
 /// With this many frozen segments waiting to be sealed, writers wait for the background.
 constexpr std::size_t kMaxUnsealed = 4;
-/// Writers are refused while frozen segments take this many times the size at which one is sealed:
-/// seals fail, or writers would wait.
+/// Writers are refused while seals fail and frozen segments take this many times the size at which
+/// one is sealed. Without a failure writers wait.
 constexpr std::uint64_t kMaxUnsealedSizes = 8;
 
 Result<std::vector<Seq>> stage_request(const ShardRequest& request, const SegmentSet& base,
@@ -109,13 +109,15 @@ Result<> ApplyLane::stage_entries() {
 }
 
 Result<> ApplyLane::check_room() const {
+  const std::string failure = status_.status().error;
+  if (failure.empty()) return {};
   const std::uint64_t n_bytes = table_.unsealed_bytes();
   const std::uint64_t limit = kMaxUnsealedSizes * group_->config->optimizer.seal_bytes;
   if (n_bytes <= limit) return {};
-  return fail(Code::kResourceExhausted,
+  return fail(Code::kResourceExhausted, Subject::kMemory, {},
               fmt::format("{} bytes of points wait in memory until they can be written into "
                           "segments, at most {} may wait; {}",
-                          n_bytes, limit, status_.status().error));
+                          n_bytes, limit, failure));
 }
 
 Result<> ApplyLane::stage_requests() {

@@ -64,7 +64,7 @@ class ApplyLane {
   /// Stages committed entries, which follow each other; requests of clients in between fail.
   Result<> stage_entries();
   Result<> stage_requests();
-  /// kResourceExhausted while too many rows wait in memory for a seal that fails.
+  /// kResourceExhausted while seals fail and too many rows wait in memory for them.
   [[nodiscard]] Result<> check_room() const;
   void finish_group(const Result<>& committed) noexcept;
   void apply_committed() noexcept;

@@ -27,7 +27,7 @@ class TreePredicate final : public Predicate {
   }
 
   [[nodiscard]] Result<std::optional<std::vector<std::uint32_t>>> evaluate_few(
-      const RowsView& rows, const Bitset* dead, std::size_t most,
+      const RowsView& rows, const Bitset* dead, std::size_t most, const KnownRows& known,
       const Cancel& cancel) const override {
     auto few = few_rows(*tree_, rows, most);
     if (!few) return std::nullopt;
@@ -37,7 +37,13 @@ class TreePredicate final : public Predicate {
     if (few->rows.empty() || few->is_exact) return std::move(few->rows);
     const RowSet within = RowSet::listed(rows.n_rows(), few->rows);
     QV_TRY(Verdict verdict, match_columns(*tree_, rows, within, cancel));
-    QV_TRY(resolve(rows, verdict, cancel));
+    if (!verdict.maybe.none()) {
+      if (const auto all = known()) {
+        std::erase_if(few->rows, [&](std::uint32_t row) { return !all->test(row); });
+        return std::move(few->rows);
+      }
+      QV_TRY(resolve(rows, verdict, cancel));
+    }
     std::vector<std::uint32_t> found;
     verdict.yes.for_each(
         [&](std::size_t row) { found.push_back(static_cast<std::uint32_t>(row)); });

@@ -42,11 +42,14 @@ class Predicate {
   /// `cancel`; kDataLoss, naming the row, if a stored document is not JSON.
   [[nodiscard]] virtual Result<Bitset> evaluate(const RowsView& rows, Bitset candidates,
                                                 const Cancel& cancel) const = 0;
+  /// All rows that match, as far as they are known from an earlier evaluation; else nullptr.
+  using KnownRows = std::function<std::shared_ptr<const Bitset>()>;
   /// The rows that match, ascending, but not those of `dead` (n_rows bits; nullptr: none), without
   /// a pass over all rows. nullopt, at once, unless columns or ids show that at most `most` can
-  /// match. Errors as in `evaluate`.
+  /// match. Asks `known` before it reads documents. Errors as in `evaluate`.
   [[nodiscard]] virtual Result<std::optional<std::vector<std::uint32_t>>> evaluate_few(
-      const RowsView& rows, const Bitset* dead, std::size_t most, const Cancel& cancel) const = 0;
+      const RowsView& rows, const Bitset* dead, std::size_t most, const KnownRows& known,
+      const Cancel& cancel) const = 0;
   /// Evaluates one point from its document alone. Slow.
   [[nodiscard]] virtual bool matches(const Value& document, const PointId& id,
                                      const HasVectorFn& has_vector) const = 0;

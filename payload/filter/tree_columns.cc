@@ -33,7 +33,9 @@ class Left {
     possible_ = verdict_->yes;
     return possible_ |= verdict_->maybe;
   }
-  [[nodiscard]] bool none() { return rows().none(); }
+  [[nodiscard]] bool none() const {
+    return verdict_ ? verdict_->yes.none() && verdict_->maybe.none() : all_.none();
+  }
 
   /// Keeps the rows that `other`, the verdict on `rows()`, leaves.
   void keep(Verdict other) {
