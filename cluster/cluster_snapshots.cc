@@ -37,18 +37,11 @@ Result<std::unique_ptr<engine::SnapshotReceiver>> ClusterSnapshots::receive(
 
 Result<> ClusterSnapshots::recover(const SnapshotScope& scope, const std::string& path,
                                    const std::string& checksum) {
-  constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
   if (scope.shard) return fail(receive(scope, checksum).error());
   QV_TRY(const auto place, local_.open_place(scope, path, checksum));
   // An archive made of a stored snapshot has its checksum, which `open_place` has compared.
   QV_TRY(const auto receiver, receive(scope, checksum));
-  std::vector<char> piece(kPieceBytes);
-  for (std::uint64_t at = 0;;) {
-    QV_TRY(const std::size_t n, place->read(at, piece));
-    if (n == 0) break;
-    QV_TRY(receiver->write({piece.data(), n}));
-    at += n;
-  }
+  QV_TRY(engine::copy_archive(*place, *receiver));
   return receiver->finish();
 }
 

@@ -19,7 +19,6 @@ using engine::SnapshotUse;
 constexpr std::string_view kEnding = ".snapshot";
 constexpr std::string_view kPart = ".part";
 constexpr std::chrono::seconds kFetchPatience{1};
-constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
 std::string file_of(const std::string& id) { return id + std::string(kEnding); }
 std::string part_of(const std::string& id) { return id + std::string(kPart); }
@@ -31,20 +30,6 @@ Result<> check_id(std::string_view id) {
   if (id.size() == kLength && id.find_first_not_of(kDigits) == std::string_view::npos) return {};
   return fail(Code::kInvalidArgument, fmt::format("`{}` is no id of a collection", id));
 }
-
-class ArchiveFile final : public SnapshotReader {
- public:
-  ArchiveFile(FileReader file, std::uint64_t size_bytes)
-      : file_(std::move(file)), size_bytes_(size_bytes) {}
-  [[nodiscard]] std::uint64_t size_bytes() const override { return size_bytes_; }
-  [[nodiscard]] Result<std::size_t> read(std::uint64_t offset, std::span<char> out) override {
-    return file_.read(offset, out);
-  }
-
- private:
-  FileReader file_;
-  const std::uint64_t size_bytes_;
-};
 
 SnapshotUse shared_use(std::string id, bool must_fit) {
   return {SnapshotUse::Kind::kShared, std::move(id), must_fit};
@@ -190,9 +175,7 @@ Result<engine::CollectionConfig> Restores::config(const std::string& id) {
 Result<std::unique_ptr<SnapshotReader>> Restores::read(const std::string& id) const {
   QV_TRY(check_id(id));
   if (!has(id)) return fail(Code::kNotFound, fmt::format("archive {} is not on this node", id));
-  QV_TRY(const auto size_bytes, folder_->file_size(file_of(id)));
-  QV_TRY(auto file, FileReader::open(path_of(id)));
-  return std::make_unique<ArchiveFile>(std::move(file), size_bytes);
+  return engine::open_archive(path_of(id));
 }
 
 bool Restores::has(const std::string& id) const {
@@ -202,13 +185,7 @@ bool Restores::has(const std::string& id) const {
 Result<Restores::Unpacked> Restores::unpack(const std::string& id, const std::string& name) {
   QV_TRY(const auto reader, read(id));
   QV_TRY(auto receiver, local_->receive_as(shared_use(id, false), {name, std::nullopt}, ""));
-  std::vector<char> piece(kReadBytes);
-  for (std::uint64_t at = 0;;) {
-    QV_TRY(const std::size_t n, reader->read(at, piece));
-    if (n == 0) break;
-    QV_TRY(receiver->write({piece.data(), n}));
-    at += n;
-  }
+  QV_TRY(engine::copy_archive(*reader, *receiver));
   QV_TRY(auto config, receiver->check());
   return Unpacked{std::move(receiver), std::move(config)};
 }

@@ -54,6 +54,11 @@ class SnapshotReceiver {
   [[nodiscard]] virtual Result<> finish() = 0;
 };
 
+/// Reads an archive file.
+[[nodiscard]] Result<std::unique_ptr<SnapshotReader>> open_archive(const std::string& path);
+/// Writes all of `from`. Does not finish `to`.
+[[nodiscard]] Result<> copy_archive(SnapshotReader& from, SnapshotReceiver& to);
+
 /// Thread-safe. Errors: kNotFound about a collection, a shard or a snapshot.
 class Snapshots {
  public:

@@ -26,8 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-
 SnapshotKind kind_of(const SnapshotScope& scope) {
   if (scope.collection.empty()) return SnapshotKind::kStorage;
   return scope.shard ? SnapshotKind::kShard : SnapshotKind::kCollection;
@@ -129,20 +127,6 @@ Result<> check_fits(const SnapshotScope& scope, const CollectionConfig& present,
               "Snapshot is not compatible with existing collection: vectors or number of shards "
               "differ. Delete the collection first, or recover under another name");
 }
-
-class ArchiveReader final : public SnapshotReader {
- public:
-  ArchiveReader(FileReader file, std::uint64_t size_bytes)
-      : file_(std::move(file)), size_bytes_(size_bytes) {}
-  [[nodiscard]] std::uint64_t size_bytes() const override { return size_bytes_; }
-  [[nodiscard]] Result<std::size_t> read(std::uint64_t offset, std::span<char> out) override {
-    return file_.read(offset, out);
-  }
-
- private:
-  FileReader file_;
-  const std::uint64_t size_bytes_;
-};
 
 Result<> begin_logs_anew(const std::string& path, const CollectionConfig& config,
                          const ShardContext& context) {
@@ -395,11 +379,7 @@ Result<std::unique_ptr<SnapshotReader>> DatabaseSnapshots::open_place(const Snap
     QV_TRY(check_checksum(place.path, checksum));
     return open_folder(place.path);
   }
-  std::error_code error;
-  const std::uint64_t size_bytes = fs::file_size(place.path, error);
-  if (error) return fail(read_error(error.value(), "asking the size of", place.path));
-  QV_TRY(auto file, FileReader::open(place.path));
-  return std::make_unique<ArchiveReader>(std::move(file), size_bytes);
+  return open_archive(place.path);
 }
 
 Result<> DatabaseSnapshots::check_checksum(const std::string& folder, const std::string& checksum) {
@@ -472,15 +452,9 @@ Result<std::vector<std::string>> DatabaseSnapshots::restore_storage(const std::s
 
 Result<> DatabaseSnapshots::recover_archive(const SnapshotScope& scope, const std::string& path,
                                             const std::string& checksum) {
-  QV_TRY(const auto file, FileReader::open(path));
+  QV_TRY(const auto archive, open_archive(path));
   QV_TRY(auto receiver, receive(scope, checksum));
-  std::vector<char> piece(kPieceBytes);
-  for (std::uint64_t at = 0;;) {
-    QV_TRY(const std::size_t n, file.read(at, piece));
-    if (n == 0) break;
-    QV_TRY(receiver->write({piece.data(), n}));
-    at += n;
-  }
+  QV_TRY(copy_archive(*archive, *receiver));
   return receiver->finish();
 }
 

@@ -147,8 +147,7 @@ Verdict match_codes(std::span<const CodeCondition> conditions, const RowSet& wit
   const auto wanted = within.words();
   if (wanted.empty()) return Verdict::none_like(within);
   Bitset yes(within.size());
-  Bitset maybe(within.size());
-  bool has_maybe = false;
+  Bitset maybe;  // mostly there are none
   CodeCondition::Block block;
   for (std::size_t first = 0; first < wanted.size(); first += CodeCondition::kWordsPerBlock) {
     const auto words = wanted.subspan(
@@ -165,10 +164,11 @@ Verdict match_codes(std::span<const CodeCondition> conditions, const RowSet& wit
     for (std::size_t w = 0; w < words.size(); ++w) {
       const std::uint64_t open = block.possible[w] & ~block.yes[w];
       if (open == 0) continue;
+      if (maybe.size() == 0) maybe = Bitset(within.size());
       maybe.words()[first + w] = open;
-      has_maybe = true;
     }
   }
+  const bool has_maybe = maybe.size() != 0;
   return {RowSet(std::move(yes)), has_maybe ? RowSet(std::move(maybe)) : RowSet::none_like(within)};
 }
 
