@@ -347,6 +347,27 @@ TEST(IvfSearchEdges, EffortBuysRecall) {
   EXPECT_LT(codes[1], codes[2]);
 }
 
+/// If the lists within the gap have fewer than k rows, the next lists are scanned, not all rows.
+TEST(IvfSearchEdges, ListsWithTooFewRowsAreWidened) {
+  Random random(kIvfSeed);
+  constexpr std::size_t kRows = 6000;
+  constexpr std::size_t kWanted = 100;
+  const auto schema = dense_schema(64);
+  Clumps clumps(schema, 200, random);  // of 30 rows each
+  const IvfIndex index(clumps.column(kRows), {{"n_lists", std::int64_t{200}}});
+  const auto all = RowFilter::all(kRows);
+  for (const KeyValues& params :
+       {KeyValues{{"effort", std::int64_t{1}}}, KeyValues{{"nprobe", std::int64_t{1}}}}) {
+    for (int i = 0; i < 30; ++i) {
+      const PreparedQuery query = clumps.query();
+      const Found found = index.find(query, params, all, kWanted);
+      EXPECT_EQ(found.hits.size(), kWanted);
+      EXPECT_LT(found.work.n_rows_scored, kRows / 10);
+      EXPECT_LT(found.work.n_codes_scored, kRows / 2);
+    }
+  }
+}
+
 TEST(IvfSearchEdges, ParametersOutOfRangeAreRefused) {
   for (const KeyValues& values :
        {KeyValues{{"bits", std::int64_t{0}}}, KeyValues{{"bits", std::int64_t{9}}},

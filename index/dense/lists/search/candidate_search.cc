@@ -42,10 +42,13 @@ ListsSearchParams CandidateSearch::settled(ListsSearchParams params, std::size_t
         std::min(1e6, (50 + 5 * static_cast<double>(k)) * std::sqrt(effort)));
   }
   params.rerank = static_cast<std::uint32_t>(std::min(1e6, params.rerank * params.oversampling));
-  // Both codes of a row in two lists may be found.
-  const std::size_t least = lists_.facts().is_spilled != 0 ? 2 * k : k;
-  params.rerank = static_cast<std::uint32_t>(std::max<std::size_t>(params.rerank, least));
+  params.rerank = static_cast<std::uint32_t>(std::max<std::size_t>(params.rerank, least_codes(k)));
   return params;
+}
+
+/// Codes among which at least k rows are: both codes of a row in two lists may be found.
+std::size_t CandidateSearch::least_codes(std::size_t k) const {
+  return lists_.facts().is_spilled != 0 ? 2 * k : k;
 }
 
 double CandidateSearch::selectivity(std::size_t n_allowed) const {
@@ -127,7 +130,25 @@ Result<> CandidateSearch::scan_unfiltered(const Search& search) const {
   if (!rest.empty()) {
     QV_TRY(scan_lists(search, near(search, probes.front(), rest, scan), scan));
   }
+  if (!probes.empty()) QV_TRY(scan_farther(search, probes.back().key, scan));
   collect_rows(scan.best(), search.scratch);
+  return {};
+}
+
+/// Scans lists with keys below `end`, nearest first, until k rows are found. Lists within the gap
+/// can have fewer.
+Result<> CandidateSearch::scan_farther(const Search& search, float end, CodeScan& scan) const {
+  ListsSearchParams params = search.request.params;
+  const std::size_t least = least_codes(search.request.k);
+  for (int i = 1; scan.n_kept() < least && i <= kMaxGapDoublings; ++i) {
+    params.gap *= 2;
+    params.nprobe = std::min(2 * params.nprobe, lists_.n_lists());
+    const auto probes = i < kMaxGapDoublings ? route(search, params) : route_all(search);
+    if (probes.empty()) break;
+    QV_TRY(scan_lists(search, below(probes, end), scan));
+    if (probes.size() == lists_.n_lists()) break;
+    end = probes.back().key;
+  }
   return {};
 }
 

@@ -107,6 +107,7 @@ class CandidateSearch {
   struct SharedSearch;
   struct Visit;
 
+  [[nodiscard]] std::size_t least_codes(std::size_t k) const;
   [[nodiscard]] std::span<const Probe> route(const Search& search,
                                              const ListsSearchParams& params) const;
   Result<std::vector<SharedSearch>> route_each(std::span<const CandidateRequest> requests,
@@ -116,6 +117,7 @@ class CandidateSearch {
   Result<> scan_each(std::span<SharedSearch> searches, SharedScratch& shared) const;
   [[nodiscard]] std::span<const Probe> route_all(const Search& search) const;
   Result<> scan_unfiltered(const Search& search) const;
+  Result<> scan_farther(const Search& search, float end, CodeScan& scan) const;
   template <class Take>
   Result<> score_allowed(const Search& search, Take&& take) const;
   template <class Take>

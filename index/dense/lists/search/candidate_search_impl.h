@@ -1,7 +1,9 @@
 // Private parts of CandidateSearch, shared by its source files.
 #pragma once
 
+#include <algorithm>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "index/cost.h"
@@ -13,8 +15,17 @@ namespace quiver::index::dense {
 inline constexpr std::size_t kListsBeforeStop = 32;
 /// Lists scanned between two polls of `cancel`.
 inline constexpr std::size_t kListsPerPoll = 32;
+/// Doublings of the gap after which all lists are scanned. Without an end, lists without a key
+/// (NaN, by huge values) would be waited for.
+inline constexpr int kMaxGapDoublings = 6;
 /// A reach without limit.
 inline constexpr float kWholeReach = std::numeric_limits<float>::infinity();
+
+/// The lists of `probes`, sorted, whose keys are below `end`.
+inline std::span<const Probe> below(std::span<const Probe> probes, float end) {
+  const auto is_above = [end](const Probe& probe) { return probe.key >= end; };
+  return {std::partition_point(probes.begin(), probes.end(), is_above), probes.end()};
+}
 
 /// Memory of one thread's searches, reused.
 struct CandidateSearch::Scratch {

@@ -51,6 +51,8 @@ class CodeScan {
   [[nodiscard]] double allowed_share() const { return n_allowed_ / std::max(1.0, n_masked_); }
   /// The k-th greatest estimate so far, k <= `want`; minus infinity if there are fewer.
   [[nodiscard]] float kth(std::size_t k) const;
+  /// Number of kept positions; more than `want` of them may be kept for now.
+  [[nodiscard]] std::size_t n_kept() const { return hits_.n; }
   /// The kept positions, in order of scanning.
   [[nodiscard]] const CodeHits& best();
 

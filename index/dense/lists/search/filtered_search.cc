@@ -25,9 +25,6 @@ constexpr double kLeastStopFactor = 0.3;
 /// The gap grows with the rank of the k-th allowed row among all rows, as `settled` lets it grow
 /// with k.
 constexpr double kGapExponent = -0.1;
-/// Doublings of the gap after which all lists are scanned. Without an end, lists without a key
-/// (NaN, by huge values) would be waited for.
-constexpr int kMaxGapDoublings = 6;
 /// Deviation of estimates from codes of one bit, in `gap_unit`s / sqrt(dimension). Each bit halves
 /// it.
 constexpr double kDeviationOfBits = 0.75;
@@ -53,12 +50,6 @@ double stop_factor(double share) {
 /// nearest rows so many are looked at that a random filter allows this number.
 constexpr double kLeastShareForLists = 0.5;
 constexpr double kWatchedRows = 32;
-
-/// The lists of `probes` whose keys are below `end`.
-std::span<const Probe> below(std::span<const Probe> probes, float end) {
-  const auto is_above = [end](const Probe& probe) { return probe.key >= end; };
-  return {std::partition_point(probes.begin(), probes.end(), is_above), probes.end()};
-}
 
 }  // namespace
 
