@@ -130,24 +130,28 @@ Result<> CandidateSearch::scan_unfiltered(const Search& search) const {
   if (!rest.empty()) {
     QV_TRY(scan_lists(search, near(search, probes.front(), rest, scan), scan));
   }
-  if (!probes.empty()) QV_TRY(scan_farther(search, probes.back().key, scan));
+  if (!probes.empty()) QV_TRY(scan_farther(search, probes.size(), probes.back().key, scan));
   collect_rows(scan.best(), search.scratch);
   return {};
 }
 
-/// Scans lists with keys below `end`, nearest first, until k rows are found. Lists within the gap
-/// can have fewer.
-Result<> CandidateSearch::scan_farther(const Search& search, float end, CodeScan& scan) const {
-  ListsSearchParams params = search.request.params;
+/// Scans lists after the `n_near` nearest, whose keys are `end` or above, until k rows are found:
+/// lists within the gap can have fewer.
+Result<> CandidateSearch::scan_farther(const Search& search, std::size_t n_near, float end,
+                                       CodeScan& scan) const {
+  const ListRouter router(lists_, similarity_);
+  const std::size_t n_lists = lists_.n_lists();
   const std::size_t least = least_codes(search.request.k);
-  for (int i = 1; scan.n_kept() < least && i <= kMaxGapDoublings; ++i) {
-    params.gap *= 2;
-    params.nprobe = std::min(2 * params.nprobe, lists_.n_lists());
-    const auto probes = i < kMaxGapDoublings ? route(search, params) : route_all(search);
-    if (probes.empty()) break;
-    QV_TRY(scan_lists(search, below(probes, end), scan));
-    if (probes.size() == lists_.n_lists()) break;
-    end = probes.back().key;
+  const std::size_t codes_per_list = 1 + lists_.rows().size() / n_lists;
+  while (scan.n_kept() < least && n_near < n_lists) {
+    n_near = std::min(n_lists, 2 * n_near + (least - scan.n_kept()) / codes_per_list);
+    const auto probes =
+        router.nearest(search.query, n_near, search.scratch.centroids, search.scratch.route);
+    for (const Probe& probe : below(probes, end)) {
+      if (scan.n_kept() >= least) break;
+      QV_TRY(scan_lists(search, {&probe, 1}, scan));
+      end = probe.key;
+    }
   }
   return {};
 }

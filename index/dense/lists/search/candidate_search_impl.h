@@ -15,9 +15,6 @@ namespace quiver::index::dense {
 inline constexpr std::size_t kListsBeforeStop = 32;
 /// Lists scanned between two polls of `cancel`.
 inline constexpr std::size_t kListsPerPoll = 32;
-/// Doublings of the gap after which all lists are scanned. Without an end, lists without a key
-/// (NaN, by huge values) would be waited for.
-inline constexpr int kMaxGapDoublings = 6;
 /// A reach without limit.
 inline constexpr float kWholeReach = std::numeric_limits<float>::infinity();
 

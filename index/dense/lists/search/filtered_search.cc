@@ -17,6 +17,9 @@ constexpr std::size_t kListsPerLongerLook = 8;
 /// Share of the found rows that a filter must leave, relative to its share of all rows, for the gap
 /// to end the scan. Otherwise it denies near rows, and lists farther away have the best.
 constexpr double kLeastKeptShare = 0.9;
+/// Doublings of the gap after which all lists are scanned. Without an end, lists without a key
+/// (NaN, by huge values) would be waited for.
+constexpr int kMaxGapDoublings = 6;
 /// The kept rows of a random filter are spread over more of the order than without: `stop` falls
 /// with each halving of its share. Fitted to recall without a filter, on arxiv-100k.
 constexpr double kStopFactor = 0.87;

@@ -55,9 +55,10 @@ struct CandidateSearch::Visit {
 struct CandidateSearch::SharedSearch {
   Search search;
   CodeScan scan;
-  Probe first;               ///< nearest list
-  float last = kWholeReach;  ///< key of the farthest list; `kWholeReach` if there is none
-  std::size_t n_later = 0;   ///< number of its lists in `SharedScratch::later`
+  Probe first;              ///< nearest list
+  std::size_t n_near = 0;   ///< lists within the gap
+  float last = 0;           ///< key of the farthest of these
+  std::size_t n_later = 0;  ///< number of its lists in `SharedScratch::later`
 };
 
 Result<> CandidateSearch::find_each(std::span<const CandidateRequest> requests,
@@ -71,8 +72,8 @@ Result<> CandidateSearch::find_each(std::span<const CandidateRequest> requests,
     QV_TRY(scan_each(searches, shared));
     visit_later(searches, shared);
     QV_TRY(scan_each(searches, shared));
-    for (auto& [search, scan, first, last, n_later] : searches) {
-      if (last != kWholeReach) QV_TRY(scan_farther(search, last, scan));
+    for (auto& [search, scan, first, n_near, last, n_later] : searches) {
+      if (n_near != 0) QV_TRY(scan_farther(search, n_near, last, scan));
       collect_rows(scan.best(), scratch);
       if (second_) refine(search);
       const auto scores = std::span(scratch.scores).first(scratch.rows.size());
@@ -99,7 +100,8 @@ Result<std::vector<CandidateSearch::SharedSearch>> CandidateSearch::route_each(
         SharedSearch{{request, rotate(request.vector, memory.lines), 1, scratch},
                      CodeScan(request.params.rerank, memory.scan),
                      {},
-                     kWholeReach,
+                     0,
+                     0,
                      0});
     const auto probes = route(search.search, request.params);
     const auto first = probes.first(std::min(probes.size(), kListsBeforeStop));
@@ -109,6 +111,7 @@ Result<std::vector<CandidateSearch::SharedSearch>> CandidateSearch::route_each(
     search.n_later = later.size();
     if (!probes.empty()) {
       search.first = probes.front();
+      search.n_near = probes.size();
       search.last = probes.back().key;
     }
   }
@@ -121,7 +124,7 @@ void CandidateSearch::visit_later(std::span<const SharedSearch> searches,
   shared.unsorted.clear();
   std::span<const Probe> later = shared.later;
   for (std::uint32_t number = 0; number < searches.size(); ++number) {
-    const auto& [search, scan, first, last, n_later] = searches[number];
+    const auto& [search, scan, first, n_near, last, n_later] = searches[number];
     if (n_later == 0) continue;
     for (const Probe& probe : near(search, first, later.first(n_later), scan)) {
       shared.unsorted.push_back({probe, number});
@@ -146,7 +149,7 @@ Result<> CandidateSearch::scan_each(std::span<SharedSearch> searches, SharedScra
   const std::span<const Visit> visits = shared.visits;
   for (std::size_t i = 0; i < visits.size(); ++i) {
     const Probe& probe = visits[i].probe;
-    auto& [search, scan, first, last, n_later] = searches[visits[i].search];
+    auto& [search, scan, first, n_near, last, n_later] = searches[visits[i].search];
     if (i % kListsPerPoll == 0) QV_TRY(search.request.cancel.check());
     const bool is_new = i == 0 || visits[i - 1].probe.list != probe.list;
     const std::byte* next =
