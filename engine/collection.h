@@ -22,6 +22,7 @@
 #include "engine/model/matrix.h"
 #include "engine/model/operation.h"
 #include "engine/model/planned_query.h"
+#include "engine/model/proposals.h"
 #include "engine/model/query.h"
 #include "engine/model/replication.h"
 #include "engine/model/reports.h"
@@ -116,6 +117,14 @@ class Collection : public QuerySource {
                                                            const Cancel& cancel) const {
     (void)learning, (void)cancel;
     return fail(Code::kUnimplemented, "this collection learns no weights");
+  }
+
+  /// The points that the caller should score next, from one snapshot. The same request gives the
+  /// same answer. kInvalidArgument and the like as of `query`, and if the basis is no dense field.
+  [[nodiscard]] virtual Result<Proposals> propose(const ProposalRequest& request,
+                                                  const Cancel& cancel) const {
+    (void)request, (void)cancel;
+    return fail(Code::kUnimplemented, "this collection proposes no points");
   }
 
   /// Puts the configuration that the cluster has committed in force. Durable on return.

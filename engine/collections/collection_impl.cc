@@ -23,6 +23,7 @@
 #include "engine/query/groups.h"
 #include "engine/query/matrix.h"
 #include "engine/query/plan.h"
+#include "engine/query/scorer/proposals.h"
 #include "engine/query/shared_pass.h"
 #include "engine/segment/columns.h"
 #include "engine/write/prepared.h"
@@ -502,6 +503,17 @@ Result<LearnedFusion> CollectionImpl::learn_fusion(const FusionLearning& learnin
   QV_TRY(const Snapshot now, snapshot(*config, learning.shards));
   const SearchEnvironment environment{now, *config, cancel, &compute_, index_policy(config)};
   return checked(now, engine::learn_fusion(environment, learning));
+}
+
+Result<Proposals> CollectionImpl::propose(const ProposalRequest& request,
+                                          const Cancel& cancel) const {
+  const auto config = config_.load();
+  QV_TRY(const Snapshot now, snapshot(*config, request.shards));
+  index::WorkCounters work;
+  const SearchEnvironment environment{now, *config, cancel, &compute_, index_policy(config), &work};
+  auto proposals = engine::propose(environment, request);
+  search_work_.add(work);
+  return checked(now, std::move(proposals));
 }
 
 Result<> CollectionImpl::create_index(const payload::FieldIndex& index, Ack ack) {

@@ -28,6 +28,7 @@ void add_query_routes(Routes& routes);
 void add_group_routes(Routes& routes);
 void add_aggregate_routes(Routes& routes);
 void add_fusion_routes(Routes& routes);
+void add_proposal_routes(Routes& routes);
 void add_console_routes(Routes& routes);
 
 /// All routes, the busiest first.
