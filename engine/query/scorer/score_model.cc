@@ -17,12 +17,14 @@ using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::R
 using RowMap = Eigen::Map<const RowMatrix>;
 
 /// Penalties that are tried, in squared lengths of a vector.
-constexpr std::array kRidges{0.003, 0.01, 0.03, 0.1, 0.3, 1.0};
+constexpr std::array kRidges{1e-6, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0};
 /// Points on which penalties are compared. The best one does not depend on their number.
 constexpr Index kMaxTuningPoints = 80;
 /// Least penalty, in squared lengths, so that a singular matrix has a decomposition.
 constexpr double kLeastRidge = 1e-12;
 constexpr double kRidgeGrowth = 10;
+/// Variance of the intercept, in squared lengths: without the point that is left out it is another.
+constexpr double kInterceptVariance = 100;
 /// Penalty of the factors of standardized columns, for each point: two columns may be equal.
 constexpr double kColumnRidge = 1e-6;
 
@@ -135,7 +137,7 @@ struct ScoreModel::Fit {
   void fit_columns(const PointFeatures& points, const Vector& scores);
   [[nodiscard]] Vector by_columns(const PointFeatures& points) const;
   void tune(const Matrix& all, const Vector& rest, std::span<const double> scores,
-            const std::optional<double>& asked);
+            const RidgeOptions& options);
   void fit_weights(Matrix all, const Vector& rest);
 };
 
@@ -161,11 +163,12 @@ Vector ScoreModel::Fit::by_columns(const PointFeatures& points) const {
 
 /// Chooses the penalty, and tells how well left out scores are estimated with it.
 void ScoreModel::Fit::tune(const Matrix& all, const Vector& rest, std::span<const double> scores,
-                           const std::optional<double>& asked) {
+                           const RidgeOptions& options) {
   const auto chosen = tuning_points(scores);
   const Matrix some = all(chosen, Eigen::all);
   const Vector some_rest = rest(chosen);
-  const Matrix some_gram = gram_of(some);
+  Matrix some_gram = gram_of(some);
+  if (options.has_intercept) some_gram.array() += kInterceptVariance * unit;
   LeftOut best{std::numeric_limits<double>::infinity(), 0};
   const auto try_ridge = [&](double candidate) {
     const LeftOut left = leave_out(some_gram, some_rest, unit, candidate);
@@ -173,9 +176,9 @@ void ScoreModel::Fit::tune(const Matrix& all, const Vector& rest, std::span<cons
     best = left;
     ridge = candidate;
   };
-  if (asked) {
-    ridge = *asked;
-    try_ridge(*asked);
+  if (options.ridge) {
+    ridge = *options.ridge;
+    try_ridge(ridge);
   } else {
     ridge = kRidges.back() * unit;
     for (const double candidate : kRidges) try_ridge(candidate * unit);
@@ -215,7 +218,7 @@ ScoreModel::ScoreModel(const PointFeatures& points, std::span<const double> scor
   Matrix all = fit->centred(points);
   fit->unit = all.squaredNorm() / static_cast<double>(points.n());
   if (fit->unit <= 0) fit->unit = 1;  // one point, or equal ones: any penalty does
-  fit->tune(all, rest, scores, options.ridge);
+  fit->tune(all, rest, scores, options);
   fit->fit_weights(std::move(all), rest);
   fit_ = std::move(fit);
 }
