@@ -74,6 +74,7 @@ double expected_rise(const ScoreEstimate& estimate, double bar) {
 
 struct Estimated {
   Candidate point;
+  std::vector<double> columns;  ///< of its features
   ScoreEstimate estimate;
 };
 
@@ -342,7 +343,8 @@ Result<std::vector<Estimated>> Round::estimate(const ScoreModel& model, Candidat
     QV_TRY(const PointFeatures features, features_of(block));
     const auto scores = model.scores_of(features);
     for (std::size_t i = 0; i < block.size(); ++i) {
-      estimated.push_back({std::move(block[i]), {scores[i], 0}});
+      const auto columns = features.columns_of(i);
+      estimated.push_back({std::move(block[i]), {columns.begin(), columns.end()}, {scores[i], 0}});
     }
   }
   std::stable_sort(estimated.begin(), estimated.end(), [](const Estimated& a, const Estimated& b) {
@@ -355,9 +357,11 @@ Result<std::vector<Estimated>> Round::estimate(const ScoreModel& model, Candidat
   for (std::size_t first = 0; first < estimated.size(); first += kPointsPerBlock) {
     QV_TRY(environment_.cancel.check());
     const std::size_t end = std::min(estimated.size(), first + kPointsPerBlock);
-    PointFeatures vectors(environment_.config.fields[field_].dim, 0);
-    for (std::size_t i = first; i < end; ++i) vectors.add(vector_of(estimated[i].point), {});
-    const auto deviations = model.deviations_of(vectors);
+    PointFeatures features(environment_.config.fields[field_].dim, estimated[first].columns.size());
+    for (std::size_t i = first; i < end; ++i) {
+      features.add(vector_of(estimated[i].point), estimated[i].columns);
+    }
+    const auto deviations = model.deviations_of(features);
     for (std::size_t i = first; i < end; ++i) {
       estimated[i].estimate.deviation = deviations[i - first];
     }
@@ -383,7 +387,10 @@ Result<Proposals> Round::first_proposals() const {
   Proposals out;
   std::vector<Query> queries;
   add_asked(kFirstPointsPerProposal * request_.n, queries);
-  if (queries.empty()) return out;  // none of the scored points exists
+  if (queries.empty()) {  // none of the scored points exists
+    out.is_done = true;
+    return out;
+  }
   QV_TRY(const auto found, find_each(std::move(queries)));
   Candidates pool;
   std::unordered_set<PointId> ids;

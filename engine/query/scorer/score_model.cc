@@ -23,10 +23,9 @@ constexpr Index kMaxTuningPoints = 80;
 /// Least penalty, in squared lengths, so that a singular matrix has a decomposition.
 constexpr double kLeastRidge = 1e-12;
 constexpr double kRidgeGrowth = 10;
-/// Variance of the intercept, in squared lengths: without the point that is left out it is another.
-constexpr double kInterceptVariance = 100;
-/// Penalty of the factors of standardized columns, for each point: two columns may be equal.
-constexpr double kColumnRidge = 1e-6;
+/// Variance of a standardized column and of the intercept as features, in squared lengths of a
+/// vector: so large that nearly no penalty falls on them.
+constexpr double kFreeVariance = 100;
 
 /// Eigen chooses the order of additions by the sizes of caches: fixed sizes give the same bits.
 const bool kHasFixedOrder = [] {
@@ -70,10 +69,10 @@ struct LeftOut {
   double scale = 0;  ///< variance of <w, x> for each squared unit of x, by which errors fit
 };
 
-LeftOut leave_out(const Matrix& gram, const Vector& rest, double unit, double ridge) {
+LeftOut leave_out(const Matrix& gram, const Vector& scores, double unit, double ridge) {
   const Index n = gram.rows();
   const auto factors = decomposed(gram, unit, ridge);
-  const Vector dual = factors.solve(rest);
+  const Vector dual = factors.solve(scores);
   const Matrix inverse = factors.matrixL().solve(Matrix::Identity(n, n));
   LeftOut left;
   for (Index i = 0; i < n; ++i) {
@@ -117,61 +116,65 @@ void PointFeatures::add(std::span<const float> vector, std::span<const double> c
 
 struct ScoreModel::Fit {
   Vector centre;  ///< subtracted from vectors
-  double intercept = 0;
   Vector column_means;
-  Vector factors;  ///< of the columns
-  Vector weights;
+  Vector column_factors;  ///< of a column's difference from its mean, as a feature
+  double one = 0;         ///< the feature that all points share
+  Vector weights;         ///< of vectors, columns and `one`
   double ridge = 0;
   double unit = 0;   ///< mean squared length of the centred vectors
   double scale = 0;  ///< LeftOut::scale
   double r2 = 0;
-  /// The centred vectors, if there are no more of them than dimensions: `gram` is then of points,
-  /// else of dimensions.
+  /// The known features, if there are no more points than features: `gram` is then of points, else
+  /// of features.
   std::optional<Matrix> rows;
   Eigen::LLT<Matrix> gram;
 
-  [[nodiscard]] Matrix centred(const PointFeatures& points) const {
-    return vectors_of(points).rowwise() - centre.transpose();
-  }
-
-  void fit_columns(const PointFeatures& points, const Vector& scores);
-  [[nodiscard]] Vector by_columns(const PointFeatures& points) const;
-  void tune(const Matrix& all, const Vector& rest, std::span<const double> scores,
-            const RidgeOptions& options);
-  void fit_weights(Matrix all, const Vector& rest);
+  void scale_features(const PointFeatures& points, bool has_intercept);
+  [[nodiscard]] Matrix features_of(const PointFeatures& points) const;
+  void tune(const Matrix& all, std::span<const double> scores, const RidgeOptions& options);
+  void fit_weights(Matrix all, const Vector& scores);
 };
 
-void ScoreModel::Fit::fit_columns(const PointFeatures& points, const Vector& scores) {
+void ScoreModel::Fit::scale_features(const PointFeatures& points, bool has_intercept) {
+  const RowMap vectors = vectors_of(points);
   const RowMap columns = columns_of(points);
-  intercept = scores.mean();
-  column_means = columns.colwise().mean();
-  Matrix centred_columns = columns.rowwise() - column_means.transpose();
-  Vector lengths = centred_columns.colwise().norm();
-  for (double& length : lengths) length = length > 0 ? length : 1;
-  centred_columns.array().rowwise() /= lengths.transpose().array();
-  Matrix products = centred_columns.transpose() * centred_columns;
-  products.diagonal().array() += kColumnRidge;
-  const Vector targets = centred_columns.transpose() * (scores.array() - intercept).matrix();
-  factors = products.ldlt().solve(targets);
-  factors.array() /= lengths.array();
+  centre = Vector::Zero(vectors.cols());
+  column_means = Vector::Zero(columns.cols());
+  if (has_intercept) {
+    centre = vectors.colwise().mean();
+    column_means = columns.colwise().mean();
+  }
+  unit = (vectors.rowwise() - centre.transpose()).squaredNorm() / static_cast<double>(points.n());
+  if (!(unit > 0)) unit = 1;  // one point, or equal ones: any penalty does
+  const double length = std::sqrt(kFreeVariance * unit);
+  one = has_intercept ? length : 0;
+  column_factors.resize(columns.cols());
+  for (Index j = 0; j < columns.cols(); ++j) {
+    const double deviation = std::sqrt((columns.col(j).array() - column_means[j]).square().mean());
+    column_factors[j] = deviation > 0 ? length / deviation : 0;
+  }
 }
 
-Vector ScoreModel::Fit::by_columns(const PointFeatures& points) const {
-  const Matrix centred_columns = columns_of(points).rowwise() - column_means.transpose();
-  return (centred_columns * factors).array() + intercept;
+Matrix ScoreModel::Fit::features_of(const PointFeatures& points) const {
+  const auto n = static_cast<Index>(points.n());
+  Matrix features(n, centre.size() + column_means.size() + 1);
+  features.leftCols(centre.size()) = vectors_of(points).rowwise() - centre.transpose();
+  features.middleCols(centre.size(), column_means.size()) =
+      (columns_of(points).rowwise() - column_means.transpose()) * column_factors.asDiagonal();
+  features.rightCols(1).setConstant(one);
+  return features;
 }
 
 /// Chooses the penalty, and tells how well left out scores are estimated with it.
-void ScoreModel::Fit::tune(const Matrix& all, const Vector& rest, std::span<const double> scores,
+void ScoreModel::Fit::tune(const Matrix& all, std::span<const double> scores,
                            const RidgeOptions& options) {
   const auto chosen = tuning_points(scores);
-  const Matrix some = all(chosen, Eigen::all);
-  const Vector some_rest = rest(chosen);
-  Matrix some_gram = gram_of(some);
-  if (options.has_intercept) some_gram.array() += kInterceptVariance * unit;
+  const Vector some_scores =
+      Eigen::Map<const Vector>(scores.data(), static_cast<Index>(scores.size()))(chosen);
+  const Matrix gram_of_some = gram_of(all(chosen, Eigen::all));
   LeftOut best{std::numeric_limits<double>::infinity(), 0};
   const auto try_ridge = [&](double candidate) {
-    const LeftOut left = leave_out(some_gram, some_rest, unit, candidate);
+    const LeftOut left = leave_out(gram_of_some, some_scores, unit, candidate);
     if (!(left.error < best.error)) return;
     best = left;
     ridge = candidate;
@@ -183,43 +186,30 @@ void ScoreModel::Fit::tune(const Matrix& all, const Vector& rest, std::span<cons
     ridge = kRidges.back() * unit;
     for (const double candidate : kRidges) try_ridge(candidate * unit);
   }
-  const Vector some_scores = Eigen::Map<const Vector>(scores.data(), rest.size())(chosen);
   const double variance = variance_of(some_scores);
   scale = best.scale;
   r2 = variance > 0 && std::isfinite(best.error) ? 1 - best.error / variance : 0;
 }
 
-void ScoreModel::Fit::fit_weights(Matrix all, const Vector& rest) {
+void ScoreModel::Fit::fit_weights(Matrix all, const Vector& scores) {
   if (all.rows() <= all.cols()) {
     gram = decomposed(gram_of(all), unit, ridge);
-    weights = all.transpose() * gram.solve(rest);
+    weights = all.transpose() * gram.solve(scores);
     rows = std::move(all);
   } else {
     gram = decomposed(gram_of(all.transpose()), unit, ridge);
-    weights = gram.solve(all.transpose() * rest);
+    weights = gram.solve(all.transpose() * scores);
   }
 }
 
 ScoreModel::ScoreModel(const PointFeatures& points, std::span<const double> scores,
                        const RidgeOptions& options) {
   auto fit = std::make_unique<Fit>();
-  const Vector wanted = Eigen::Map<const Vector>(scores.data(), static_cast<Index>(scores.size()));
-  const auto dim = static_cast<Index>(points.dim());
-  const auto n_columns = static_cast<Index>(points.n_columns());
-  if (options.has_intercept) {
-    fit->centre = vectors_of(points).colwise().mean();
-    fit->fit_columns(points, wanted);
-  } else {
-    fit->centre = Vector::Zero(dim);
-    fit->column_means = Vector::Zero(n_columns);
-    fit->factors = Vector::Zero(n_columns);
-  }
-  const Vector rest = wanted - fit->by_columns(points);
-  Matrix all = fit->centred(points);
-  fit->unit = all.squaredNorm() / static_cast<double>(points.n());
-  if (fit->unit <= 0) fit->unit = 1;  // one point, or equal ones: any penalty does
-  fit->tune(all, rest, scores, options);
-  fit->fit_weights(std::move(all), rest);
+  fit->scale_features(points, options.has_intercept);
+  Matrix all = fit->features_of(points);
+  fit->tune(all, scores, options);
+  fit->fit_weights(std::move(all),
+                   Eigen::Map<const Vector>(scores.data(), static_cast<Index>(scores.size())));
   fit_ = std::move(fit);
 }
 
@@ -228,22 +218,22 @@ ScoreModel::ScoreModel(ScoreModel&&) noexcept = default;
 ScoreModel& ScoreModel::operator=(ScoreModel&&) noexcept = default;
 
 std::vector<double> ScoreModel::scores_of(const PointFeatures& points) const {
-  const Vector scores = fit_->by_columns(points) + fit_->centred(points) * fit_->weights;
+  const Vector scores = fit_->features_of(points) * fit_->weights;
   return {scores.begin(), scores.end()};
 }
 
 /// The variance of a Gaussian process with a linear kernel, and the penalty as its noise.
 std::vector<double> ScoreModel::deviations_of(const PointFeatures& points) const {
-  const Matrix centred = fit_->centred(points);
-  std::vector<double> deviations(points.n());
+  const Matrix features = fit_->features_of(points);
   Vector left;
   if (fit_->rows) {
-    const Matrix known = fit_->gram.matrixL().solve(*fit_->rows * centred.transpose());
-    left = centred.rowwise().squaredNorm() - known.colwise().squaredNorm().transpose();
+    const Matrix known = fit_->gram.matrixL().solve(*fit_->rows * features.transpose());
+    left = features.rowwise().squaredNorm() - known.colwise().squaredNorm().transpose();
   } else {
-    const Matrix known = fit_->gram.matrixL().solve(centred.transpose());
+    const Matrix known = fit_->gram.matrixL().solve(features.transpose());
     left = fit_->ridge * known.colwise().squaredNorm().transpose();
   }
+  std::vector<double> deviations(points.n());
   for (std::size_t i = 0; i < deviations.size(); ++i) {
     const double variance = std::max(0.0, left[static_cast<Index>(i)]) + fit_->ridge;
     deviations[i] = std::sqrt(fit_->scale * variance);
@@ -252,11 +242,12 @@ std::vector<double> ScoreModel::deviations_of(const PointFeatures& points) const
 }
 
 std::span<const double> ScoreModel::weights() const {
-  return {fit_->weights.data(), static_cast<std::size_t>(fit_->weights.size())};
+  return {fit_->weights.data(), static_cast<std::size_t>(fit_->centre.size())};
 }
 
 double ScoreModel::factor_of(std::size_t column) const {
-  return fit_->factors[static_cast<Index>(column)];
+  const auto at = static_cast<Index>(column);
+  return fit_->weights[fit_->centre.size() + at] * fit_->column_factors[at];
 }
 
 double ScoreModel::ridge() const { return fit_->ridge; }

@@ -3,9 +3,9 @@
 //
 //   score(x) = b + sum_j c_j * column_j(x) + <w, x>
 //
-// b and c fit the scores by least squares, w fits what they leave with the penalty ridge * |w|^2.
-// Without columns, intercept and penalty this is the matrix C * pinv(U) * R of ANNCUR (Yadav et
-// al., EMNLP 2022), if x are the scores of anchor queries.
+// fits the scores with the penalty ridge * |w|^2, and nearly none on b and c. Without columns,
+// intercept and penalty this is the matrix C * pinv(U) * R of ANNCUR (Yadav et al., EMNLP 2022), if
+// x are the scores of anchor queries.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +32,9 @@ class PointFeatures {
   [[nodiscard]] std::size_t n_columns() const { return n_columns_; }
   [[nodiscard]] const double* vectors() const { return vectors_.data(); }  ///< `[n, dim]`
   [[nodiscard]] const double* columns() const { return columns_.data(); }  ///< `[n, n_columns]`
+  [[nodiscard]] std::span<const double> columns_of(std::size_t i) const {
+    return std::span(columns_).subspan(i * n_columns_, n_columns_);
+  }
 
  private:
   std::size_t dim_;
@@ -45,7 +48,7 @@ class PointFeatures {
 class ScoreModel {
  public:
   /// `scores`: one for each point, at least one, finite. Time: n^2 dim or n dim^2 products,
-  /// whichever is less.
+  /// whichever is less, and a third of n^3 or dim^3.
   ScoreModel(const PointFeatures& points, std::span<const double> scores,
              const RidgeOptions& options);
   ~ScoreModel();
