@@ -79,8 +79,8 @@ def sparse_scores(folder):
 
 
 def token_scores(folder):
-    rows, starts = (load(folder / f"tokens.{part}.npy") for part in ("values", "indptr"))
-    queries, places = (load(folder / f"query_tokens.{part}.npy") for part in ("values", "indptr"))
+    rows, starts = (load(folder / name) for name in ("tokens.npy", "tokens.indptr.npy"))
+    queries, places = (load(folder / name) for name in ("query_tokens.npy", "query_tokens.indptr.npy"))
     rows, queries, starts = rows.astype(np.float32), queries.astype(np.float32), starts.astype(np.int64)
 
     def scores(query):

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -18,7 +19,7 @@ namespace quiver::engine {
 namespace {
 
 /// Points that are looked at for one proposal: by the model, by the query and each prefetch.
-constexpr std::uint64_t kModelPointsPerProposal = 8;
+constexpr std::uint64_t kModelPointsPerProposal = 4;
 constexpr std::uint64_t kMaxModelPoints = 2000;
 constexpr std::uint64_t kPointsPerProposal = 2;
 constexpr std::uint64_t kFirstPointsPerProposal = 4;
@@ -27,7 +28,7 @@ constexpr std::size_t kBestWithNeighbours = 3;
 /// One of so many proposals of the first round is the most different one, not the best.
 constexpr std::uint64_t kBestPerDifferent = 4;
 /// Points with the best estimates whose deviations are computed, for one proposal.
-constexpr std::size_t kDeviationsPerProposal = 3;
+constexpr std::size_t kDeviationsPerProposal = 2;
 constexpr std::size_t kMinDeviations = 30;
 /// Points whose vectors are in memory together.
 constexpr std::size_t kPointsPerBlock = 256;
@@ -52,12 +53,21 @@ void scale_to_unit(std::vector<float>& vector) {
 
 /// Similarity as the metric has it; larger is more similar.
 double similarity(Metric metric, std::span<const float> a, std::span<const float> b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double difference = static_cast<double>(a[i]) - b[i];
-    sum += metric == Metric::kEuclid ? -difference * difference : static_cast<double>(a[i]) * b[i];
+  constexpr std::size_t kLanes = 8;  // independent sums: a single one would serialise the loop
+  double sums[kLanes] = {};
+  const std::size_t n_whole = a.size() - a.size() % kLanes;
+  const auto add = [&](auto&& term) {
+    for (std::size_t i = 0; i < n_whole; i += kLanes) {
+      for (std::size_t j = 0; j < kLanes; ++j) sums[j] += term(a[i + j], b[i + j]);
+    }
+    for (std::size_t i = n_whole; i < a.size(); ++i) sums[0] += term(a[i], b[i]);
+  };
+  if (metric == Metric::kEuclid) {
+    add([](double x, double y) { return -(x - y) * (x - y); });
+  } else {
+    add([](double x, double y) { return x * y; });
   }
-  return sum;
+  return std::accumulate(std::begin(sums), std::end(sums), 0.0);
 }
 
 double normal_density(double z) { return std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi); }

@@ -41,10 +41,11 @@ RowMap columns_of(const PointFeatures& points) {
   return {points.columns(), static_cast<Index>(points.n()), static_cast<Index>(points.n_columns())};
 }
 
-/// Products of the rows of `rows` with one another.
-Matrix gram_of(const Matrix& rows) {
+/// Products of the rows of `rows` with one another, below the diagonal.
+template <class Rows>
+Matrix gram_of(const Rows& rows) {
   Matrix gram = Matrix::Zero(rows.rows(), rows.rows());
-  gram.selfadjointView<Eigen::Lower>().rankUpdate(rows);
+  gram.template selfadjointView<Eigen::Lower>().rankUpdate(rows);
   return gram;
 }
 
@@ -126,13 +127,13 @@ struct ScoreModel::Fit {
   double r2 = 0;
   /// The known features, if there are no more points than features: `gram` is then of points, else
   /// of features.
-  std::optional<Matrix> rows;
+  std::optional<RowMatrix> rows;
   Eigen::LLT<Matrix> gram;
 
   void scale_features(const PointFeatures& points, bool has_intercept);
-  [[nodiscard]] Matrix features_of(const PointFeatures& points) const;
-  void tune(const Matrix& all, std::span<const double> scores, const RidgeOptions& options);
-  void fit_weights(Matrix all, const Vector& scores);
+  [[nodiscard]] RowMatrix features_of(const PointFeatures& points) const;
+  void tune(const RowMatrix& all, std::span<const double> scores, const RidgeOptions& options);
+  void fit_weights(RowMatrix all, const Vector& scores);
 };
 
 void ScoreModel::Fit::scale_features(const PointFeatures& points, bool has_intercept) {
@@ -155,9 +156,9 @@ void ScoreModel::Fit::scale_features(const PointFeatures& points, bool has_inter
   }
 }
 
-Matrix ScoreModel::Fit::features_of(const PointFeatures& points) const {
+RowMatrix ScoreModel::Fit::features_of(const PointFeatures& points) const {
   const auto n = static_cast<Index>(points.n());
-  Matrix features(n, centre.size() + column_means.size() + 1);
+  RowMatrix features(n, centre.size() + column_means.size() + 1);
   features.leftCols(centre.size()) = vectors_of(points).rowwise() - centre.transpose();
   features.middleCols(centre.size(), column_means.size()) =
       (columns_of(points).rowwise() - column_means.transpose()) * column_factors.asDiagonal();
@@ -166,12 +167,13 @@ Matrix ScoreModel::Fit::features_of(const PointFeatures& points) const {
 }
 
 /// Chooses the penalty, and tells how well left out scores are estimated with it.
-void ScoreModel::Fit::tune(const Matrix& all, std::span<const double> scores,
+void ScoreModel::Fit::tune(const RowMatrix& all, std::span<const double> scores,
                            const RidgeOptions& options) {
   const auto chosen = tuning_points(scores);
   const Vector some_scores =
       Eigen::Map<const Vector>(scores.data(), static_cast<Index>(scores.size()))(chosen);
-  const Matrix gram_of_some = gram_of(all(chosen, Eigen::all));
+  const RowMatrix some = all(chosen, Eigen::all);
+  const Matrix gram_of_some = gram_of(some);
   LeftOut best{std::numeric_limits<double>::infinity(), 0};
   const auto try_ridge = [&](double candidate) {
     const LeftOut left = leave_out(gram_of_some, some_scores, unit, candidate);
@@ -191,7 +193,7 @@ void ScoreModel::Fit::tune(const Matrix& all, std::span<const double> scores,
   r2 = variance > 0 && std::isfinite(best.error) ? 1 - best.error / variance : 0;
 }
 
-void ScoreModel::Fit::fit_weights(Matrix all, const Vector& scores) {
+void ScoreModel::Fit::fit_weights(RowMatrix all, const Vector& scores) {
   if (all.rows() <= all.cols()) {
     gram = decomposed(gram_of(all), unit, ridge);
     weights = all.transpose() * gram.solve(scores);
@@ -206,7 +208,7 @@ ScoreModel::ScoreModel(const PointFeatures& points, std::span<const double> scor
                        const RidgeOptions& options) {
   auto fit = std::make_unique<Fit>();
   fit->scale_features(points, options.has_intercept);
-  Matrix all = fit->features_of(points);
+  RowMatrix all = fit->features_of(points);
   fit->tune(all, scores, options);
   fit->fit_weights(std::move(all),
                    Eigen::Map<const Vector>(scores.data(), static_cast<Index>(scores.size())));
@@ -224,7 +226,7 @@ std::vector<double> ScoreModel::scores_of(const PointFeatures& points) const {
 
 /// The variance of a Gaussian process with a linear kernel, and the penalty as its noise.
 std::vector<double> ScoreModel::deviations_of(const PointFeatures& points) const {
-  const Matrix features = fit_->features_of(points);
+  const RowMatrix features = fit_->features_of(points);
   Vector left;
   if (fit_->rows) {
     const Matrix known = fit_->gram.matrixL().solve(*fit_->rows * features.transpose());
