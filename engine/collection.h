@@ -127,6 +127,14 @@ class Collection : public QuerySource {
     return fail(Code::kUnimplemented, "this collection proposes no points");
   }
 
+  /// Measures the recall of a field's searches by effort. Takes seconds; stores nothing.
+  /// kFailedPrecondition with too few queries and stored vectors.
+  [[nodiscard]] virtual Result<RecallTable> measure_recall(const RecallRequest& request,
+                                                           const Cancel& cancel) const {
+    (void)request, (void)cancel;
+    return fail(Code::kUnimplemented, "this collection measures no recall");
+  }
+
   /// Puts the configuration that the cluster has committed in force. Durable on return.
   /// `is_current` is asked while no other change runs; false: nothing is done.
   virtual Result<> adopt_config(const CollectionConfig& config,

@@ -23,6 +23,7 @@
 #include "engine/query/groups.h"
 #include "engine/query/matrix.h"
 #include "engine/query/plan.h"
+#include "engine/query/recall.h"
 #include "engine/query/scorer/proposals.h"
 #include "engine/query/shared_pass.h"
 #include "engine/segment/columns.h"
@@ -514,6 +515,14 @@ Result<Proposals> CollectionImpl::propose(const ProposalRequest& request,
   auto proposals = engine::propose(environment, request);
   search_work_.add(work);
   return checked(now, std::move(proposals));
+}
+
+Result<RecallTable> CollectionImpl::measure_recall(const RecallRequest& request,
+                                                   const Cancel& cancel) const {
+  const auto config = config_.load();
+  QV_TRY(const Snapshot now, snapshot(*config, {}));
+  const SearchEnvironment environment{now, *config, cancel, &compute_, index_policy(config)};
+  return checked(now, engine::measure_recall(environment, request));
 }
 
 Result<> CollectionImpl::create_index(const payload::FieldIndex& index, Ack ack) {

@@ -80,6 +80,8 @@ class CollectionImpl final : public Collection,
                                                    const Cancel& cancel) const override;
   [[nodiscard]] Result<Proposals> propose(const ProposalRequest& request,
                                           const Cancel& cancel) const override;
+  [[nodiscard]] Result<RecallTable> measure_recall(const RecallRequest& request,
+                                                   const Cancel& cancel) const override;
   Result<> create_index(const payload::FieldIndex& index, Ack ack) override;
   Result<bool> drop_index(const std::string& key) override;
   Result<> create_shard_key(const ShardKeyCreation& creation) override;

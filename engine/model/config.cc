@@ -112,11 +112,35 @@ Value to_value(const ShardKeyShards& key) {
   return Value(Object{{"key", to_value(key.key)}, {"shards", Value(std::move(shards))}});
 }
 
+Value to_value(const RecallPoint& point) {
+  return Value(Object{{"effort", number(point.effort)},
+                      {"recall", number(point.recall)},
+                      {"low", number(point.low)}});
+}
+
+Value to_value(const RecallCell& cell);
+Value to_value(const RecallTable& table);
+
 template <class T>
 Value list_of(const std::vector<T>& elements) {
   Array array;
   for (const auto& element : elements) array.push_back(to_value(element));
   return Value(std::move(array));
+}
+
+Value to_value(const RecallCell& cell) {
+  return Value(Object{{"k", number(cell.k)},
+                      {"selectivity", number(cell.selectivity)},
+                      {"points", list_of(cell.points)}});
+}
+
+Value to_value(const RecallTable& table) {
+  return Value(Object{{"field", Value(table.field)},
+                      {"queries", number(table.n_queries)},
+                      {"synthetic", Value(table.is_synthetic)},
+                      {"points", number(table.n_points)},
+                      {"measured_at_ms", number(table.measured_at_ms)},
+                      {"cells", list_of(table.cells)}});
 }
 
 /// Reads members of one object; the first that is missing or of another type is remembered.
@@ -294,6 +318,37 @@ Result<> read_list(ObjectReader& reader, std::string_view key, ReadElement read_
   return {};
 }
 
+Result<RecallPoint> read_recall_point(const Value& value) {
+  RecallPoint point;
+  ObjectReader reader(value);
+  reader.read("effort", point.effort);
+  reader.read("recall", point.recall);
+  reader.read("low", point.low);
+  QV_TRY(reader.status());
+  return point;
+}
+
+Result<RecallCell> read_recall_cell(const Value& value) {
+  RecallCell cell;
+  ObjectReader reader(value);
+  reader.read("k", cell.k);
+  reader.read("selectivity", cell.selectivity);
+  QV_TRY(read_list(reader, "points", read_recall_point, cell.points));
+  return cell;
+}
+
+Result<RecallTable> read_recall(const Value& value) {
+  RecallTable table;
+  ObjectReader reader(value);
+  reader.read("field", table.field);
+  reader.read("queries", table.n_queries);
+  reader.read("synthetic", table.is_synthetic);
+  reader.read("points", table.n_points);
+  reader.read("measured_at_ms", table.measured_at_ms);
+  QV_TRY(read_list(reader, "cells", read_recall_cell, table.cells));
+  return table;
+}
+
 tl::unexpected<Error> bad_sharding(std::string_view what) {
   return fail(Code::kDataLoss, fmt::format("stored collection configuration: {}", what));
 }
@@ -443,9 +498,20 @@ void drop_field(CollectionConfig& config, std::string_view name) {
     if (config.fields[i].name != name || is_dropped(config.fields[i])) continue;
     config.vector_indexes.erase(config.fields[i].name);
     config.text_vectors.erase(config.fields[i].name);
+    std::erase_if(config.recall, [&](const RecallTable& table) { return table.field == name; });
     config.fields[i].name = fmt::format("{}{}", kDroppedMark, i);
     return;
   }
+}
+
+const RecallTable* find_recall(const CollectionConfig& config, std::string_view field) {
+  const auto found = std::ranges::find(config.recall, field, &RecallTable::field);
+  return found == config.recall.end() ? nullptr : &*found;
+}
+
+void set_recall(CollectionConfig& config, RecallTable table) {
+  std::erase_if(config.recall, [&](const RecallTable& old) { return old.field == table.field; });
+  if (config.find_field(table.field) != nullptr) config.recall.push_back(std::move(table));
 }
 
 Result<> check_can_follow(const CollectionConfig& now, const CollectionConfig& next) {
@@ -542,6 +608,7 @@ std::string to_json(const CollectionConfig& config) {
   if (!config.text_vectors.empty()) {
     object.push_back({"text_vectors", to_value(config.text_vectors)});
   }
+  if (!config.recall.empty()) object.push_back({"recall", list_of(config.recall)});
   return payload::to_json(Value(std::move(object)));
 }
 
@@ -584,6 +651,9 @@ Result<CollectionConfig> parse_config(std::string_view json) {
   }
   if (const auto* text_vectors = reader.find("text_vectors")) {
     QV_TRY(config.text_vectors, read_text_vectors(*text_vectors));
+  }
+  if (reader.find("recall") != nullptr) {
+    QV_TRY(read_list(reader, "recall", read_recall, config.recall));
   }
   config.strict_mode = strict_mode_of(config.client_settings, config.fields);
   config.memory = memory_plan_of(config.client_settings, config.fields, config.indexes);

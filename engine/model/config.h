@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/schema.h"
 #include "engine/model/memory_plan.h"
+#include "engine/model/recall.h"
 #include "engine/model/shard_key.h"
 #include "engine/model/strict_mode.h"
 #include "engine/model/text_vectors.h"
@@ -111,6 +112,7 @@ struct CollectionConfig {
   std::string cluster_id;
   std::optional<Ttl> ttl;                   ///< nullopt: points do not expire
   std::optional<TenantQuota> tenant_quota;  ///< nullopt: tenants may grow without limit
+  std::vector<RecallTable> recall;          ///< of each measured field
   /// A JSON object: the settings as the client sent them. The engine stores and returns it and
   /// never interprets it; what it acts on stands above. docs/decisions/0030.
   std::string client_settings;
@@ -129,6 +131,12 @@ struct CollectionConfig {
 /// Largest number of fields that a collection ever had, dropped ones included: rows count them in
 /// 16 bits.
 inline constexpr std::size_t kMaxFieldNumber = 65535;
+
+/// nullptr if recall was not measured for this field.
+[[nodiscard]] const RecallTable* find_recall(const CollectionConfig& config,
+                                             std::string_view field);
+/// Takes the place of an older one of the field. Does nothing if the field is gone.
+void set_recall(CollectionConfig& config, RecallTable table);
 
 /// The numbers of the shards of a collection.
 [[nodiscard]] std::vector<std::uint32_t> shard_numbers(const CollectionConfig& config);

@@ -13,6 +13,7 @@
 #include "base/ids.h"
 #include "base/params.h"
 #include "engine/model/formula.h"
+#include "engine/model/recall.h"
 #include "engine/model/shard_key.h"
 #include "engine/model/vector.h"
 #include "payload/bm25/bm25.h"
@@ -41,9 +42,6 @@ struct OrderBy {
   std::optional<payload::Number> start_from;
 };
 
-/// A vector given by value, or the vector of a stored point.
-using QueryVector = std::variant<VectorValue, PointId>;
-
 /// The collection whose point a `PointId` names.
 struct LookupFrom {
   std::string collection;
@@ -55,6 +53,8 @@ struct SearchParams {
   bool exact = false;
   bool indexed_only = false;
   std::optional<std::uint64_t> hnsw_ef;  ///< search effort, under the name that stock clients use
+  /// Chooses the effort by what was measured (engine/model/recall.h).
+  RecallTarget target = {};
   /// Dense and multi-vector fields: codes are not used, so the search is exact.
   bool ignore_codes = false;
   /// Candidates that are re-ranked, as a multiple of the usual number.
@@ -244,6 +244,9 @@ struct Query {
   /// Receives how the query was answered (query_report.h); nullptr: not asked for. Ignored in
   /// prefetches.
   std::shared_ptr<QueryReport> report = nullptr;
+  /// Receives how the recall that was asked for is reached; a query and its prefetches share it.
+  /// nullptr: none was asked for.
+  std::shared_ptr<RecallReport> recall = nullptr;
 };
 
 /// A value of `order_by` as the user stored it.

@@ -6,6 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include "base/ids.h"
+
 namespace quiver::engine {
 
 using DenseVector = std::vector<float>;
@@ -27,6 +29,9 @@ struct MultiVector {
 };
 
 using VectorValue = std::variant<DenseVector, SparseVector, MultiVector>;
+
+/// A vector given by value, or the vector of a stored point.
+using QueryVector = std::variant<VectorValue, PointId>;
 
 struct NamedVector {
   std::string name;  ///< "" is the unnamed field

@@ -25,7 +25,7 @@ constexpr std::size_t kNoFold = kLearningFolds;
 constexpr Normalization kNormalizations[] = {Normalization::kMinMax, Normalization::kZScore,
                                              Normalization::kQuantile, Normalization::kNone};
 
-using Weights = std::vector<double>;
+using FusionWeights = std::vector<double>;
 
 double gain(std::size_t rank) {
   return rank < kPlaces ? 1 / std::log2(static_cast<double>(rank) + 2) : 0;
@@ -68,7 +68,8 @@ class Cases {
 
   /// The mean of nDCG@10 over the cases of which `is_wanted(fold)`.
   template <class IsWanted>
-  Result<double> mean(const Weights& weights, const Cancel& cancel, const IsWanted& is_wanted) {
+  Result<double> mean(const FusionWeights& weights, const Cancel& cancel,
+                      const IsWanted& is_wanted) {
     double sum = 0;
     std::size_t n = 0;
     for (std::size_t i = 0; i < cases_.size(); ++i) {
@@ -81,8 +82,8 @@ class Cases {
   }
 
   /// Weights of scaled scores, of sum 1.
-  [[nodiscard]] std::vector<float> unscaled(const Weights& weights) const {
-    Weights plain = weights;
+  [[nodiscard]] std::vector<float> unscaled(const FusionWeights& weights) const {
+    FusionWeights plain = weights;
     for (std::size_t i = 0; i < n_lists_; ++i) plain[i] /= range_[i];
     const double sum = std::accumulate(plain.begin(), plain.end(), 0.0);
     std::vector<float> rounded;
@@ -123,7 +124,7 @@ class Cases {
     return one;
   }
 
-  double ndcg(const Case& one, const Weights& weights) {
+  double ndcg(const Case& one, const FusionWeights& weights) {
     if (one.relevant.empty()) return 0;
     sums_.assign(one.scores.size() / n_lists_, 0);
     for (std::size_t i = 0; i < sums_.size(); ++i) {
@@ -149,12 +150,12 @@ class Cases {
 
   std::size_t n_lists_;
   std::vector<Case> cases_;
-  Weights range_;            ///< of each list, the mean over cases where it found something
+  FusionWeights range_;      ///< of each list, the mean over cases where it found something
   std::vector<float> sums_;  ///< of the points of one case
 };
 
 struct Choice {
-  Weights weights;
+  FusionWeights weights;
   double mean = -1;
 };
 
@@ -178,9 +179,9 @@ class Ascent {
  private:
   Result<> start() {
     const std::size_t n = cases_.n_lists();
-    QV_TRY(offer(Weights(n, 1 / static_cast<double>(n))));
+    QV_TRY(offer(FusionWeights(n, 1 / static_cast<double>(n))));
     for (std::size_t list = 0; list < n; ++list) {
-      Weights alone(n);
+      FusionWeights alone(n);
       alone[list] = 1;
       QV_TRY(offer(std::move(alone)));
     }
@@ -191,7 +192,7 @@ class Ascent {
     bool has_risen = false;
     for (std::size_t list = 0; list < cases_.n_lists(); ++list) {
       for (const double change : {step, -step}) {
-        Weights changed = best_.weights;
+        FusionWeights changed = best_.weights;
         changed[list] = std::max(0.0, changed[list] + change);
         const double sum = std::accumulate(changed.begin(), changed.end(), 0.0);
         if (sum == 0) continue;
@@ -204,7 +205,7 @@ class Ascent {
   }
 
   /// True if these weights are better than the best.
-  Result<bool> offer(Weights weights) {
+  Result<bool> offer(FusionWeights weights) {
     const auto is_learned_from = [&](std::size_t fold) { return fold != left_out_; };
     QV_TRY(const double mean, cases_.mean(weights, cancel_, is_learned_from));
     if (mean <= best_.mean + kLeastRise) return false;
@@ -254,7 +255,7 @@ class Learner {
  private:
   struct Chosen {
     std::size_t normalization = 0;
-    Weights weights;
+    FusionWeights weights;
   };
 
   Result<Chosen> choose(std::size_t left_out) {

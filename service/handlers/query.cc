@@ -14,40 +14,49 @@ using engine::Query;
 /// {"points": […]} or […]: the newer and the older endpoint differ in the envelope.
 enum class Envelope : std::uint8_t { kObject, kArray };
 
-/// nullptr: the query is not to be explained.
-using ReportPtr = std::shared_ptr<const engine::QueryReport>;
+/// What an answer tells beside its points; nullptr: it was not asked for.
+struct Reports {
+  std::shared_ptr<const engine::QueryReport> explain;
+  std::shared_ptr<const engine::RecallReport> recall;
+};
+
+Reports reports_of(const Query& query) { return {query.report, query.recall}; }
 
 void write_points(json::Writer& out, const Records& records, Envelope envelope,
-                  const engine::QueryReport* report) {
+                  const Reports& reports) {
   if (envelope == Envelope::kArray) return json::write_scored_points(out, records);
   out.begin_object();
   out.key("points");
   json::write_scored_points(out, records);
-  if (report != nullptr) {
+  if (reports.explain != nullptr) {
     out.key("explain");
-    json::write_query_report(out, *report);
+    json::write_query_report(out, *reports.explain);
+  }
+  if (reports.recall != nullptr) {
+    out.key("recall");
+    json::write_recall_report(out, reports.recall->facts());
   }
   out.end_object();
 }
 
 Decoded<> write_answer(Exchange& x, const Records& records, Envelope envelope,
-                       const engine::QueryReport* report) {
+                       const Reports& reports) {
   auto out = x.begin_result();
-  write_points(out, records, envelope, report);
+  write_points(out, records, envelope, reports);
   x.end_result();
   return {};
 }
 
 /// `reports`: one for each answer.
 Decoded<> write_answers(Exchange& x, const std::vector<Records>& answers, Envelope envelope,
-                        const std::vector<ReportPtr>& reports) {
+                        const std::vector<Reports>& reports) {
   auto out = x.begin_result();
   out.begin_array();
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (auto running = x.check_cancel(); !running) {
       return fail(x.with_timeout(std::move(running).error()));
     }
-    write_points(out, answers[i], envelope, reports[i].get());
+    write_points(out, answers[i], envelope, reports[i]);
   }
   out.end_array();
   x.end_result();
@@ -68,8 +77,8 @@ template <DecodeQuery decode, Envelope envelope>
 Decoded<Answer> run_query(Exchange& x, OpenCollection collection) {
   QV_TRY(read_params(x));
   QV_TRY(auto query, decode(x.request.body));
-  auto write = [report = ReportPtr(query.report)](Exchange& exchange, const Records& records) {
-    return write_answer(exchange, records, envelope, report.get());
+  auto write = [reports = reports_of(query)](Exchange& exchange, const Records& records) {
+    return write_answer(exchange, records, envelope, reports);
   };
   api::query(x, std::move(collection), std::move(query), answer_by<Records>(x, std::move(write)));
   return Answer::kLater;
@@ -79,8 +88,8 @@ template <DecodeQueries decode, Envelope envelope>
 Decoded<Answer> run_batch(Exchange& x, OpenCollection collection) {
   QV_TRY(read_params(x));
   QV_TRY(auto queries, decode(x.request.body));
-  std::vector<ReportPtr> reports;
-  for (const auto& query : queries) reports.push_back(query.report);
+  std::vector<Reports> reports;
+  for (const auto& query : queries) reports.push_back(reports_of(query));
   auto write = [reports = std::move(reports)](Exchange& exchange,
                                               const std::vector<Records>& answers) {
     return write_answers(exchange, answers, envelope, reports);

@@ -9,6 +9,7 @@ Routes all_routes() {
   add_aggregate_routes(routes);
   add_fusion_routes(routes);
   add_proposal_routes(routes);
+  add_recall_routes(routes);
   add_update_routes(routes);
   add_read_routes(routes);
   add_collection_routes(routes);

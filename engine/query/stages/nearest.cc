@@ -25,8 +25,9 @@ class NearestStage final : public PlanStage {
     QV_TRY(const auto query, field_query_of(environment, node_.query));
     const std::array queries = {&query.prepared};
     const std::array limits = {node_.limit};
-    QV_TRY(auto candidates, search_segments(environment, {queries, limits, query.field,
-                                                          predicate.get(), node_.query.params}));
+    QV_TRY(auto candidates,
+           search_segments(environment, {queries, limits, query.field, predicate.get(),
+                                         node_.query.params, node_.query.recall.get()}));
     return Ranking{std::move(candidates[0]), query.prepared.schema().metric};
   }
 
@@ -59,7 +60,8 @@ Result<std::vector<Ranking>> search_nearest(const SearchEnvironment& environment
 bool is_plain_nearest(const Query& query) {
   const auto* nearest = std::get_if<Nearest>(&query.kind);
   return nearest != nullptr && std::holds_alternative<VectorValue>(nearest->vector) &&
-         !nearest->own && !nearest->mmr && query.prefetch.empty() && !query.filter;
+         !nearest->own && !nearest->mmr && query.prefetch.empty() && !query.filter &&
+         query.recall == nullptr;
 }
 
 StagePtr make_stage(const Nearest& kind, PlanNode node) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -73,12 +74,48 @@ void end_report(std::uint64_t n_allowed, const index::WorkCounters& work, Segmen
   if (report.ways.empty()) report.ways.push_back({"exact", 0, true});
 }
 
+/// The parameters that reach the recall which the search asks for. `n_points`: points with the
+/// vector in all segments.
+SearchParams settled(const SearchEnvironment& environment, const FieldSearch& search,
+                     const Segment& segment, const index::RowFilter& filter,
+                     std::uint64_t n_points) {
+  SearchParams params = search.params;
+  params.target = {};
+  const SegmentData& data = *segment.data;
+  const auto& name = environment.config.fields[search.field].name;
+  const RecallTable* table = find_recall(environment.config, name);
+  RecallChoice choice{false, 0, 1};  // without an index a search is exact anyway
+  if (data.indexes[search.field].type != flat_index()) {
+    const auto n = std::min<std::uint64_t>(data.fields[search.field].n_present, segment.n_live());
+    const double share =
+        search.predicate == nullptr
+            ? 1
+            : std::min(1.0, static_cast<double>(filter.n_allowed()) /
+                                static_cast<double>(std::max<std::uint64_t>(n, 1)));
+    const auto k = *std::max_element(search.limits.begin(), search.limits.end());
+    choice = choose_effort(table, search.params.target, k, share, n_points);
+    params.exact = choice.is_exact;
+    if (!choice.is_exact) params.hnsw_ef = choice.effort;
+  }
+  if (search.recall != nullptr) search.recall->add(search.params.target, table, choice);
+  return params;
+}
+
+std::uint64_t n_points_of(const SearchEnvironment& environment, std::size_t field) {
+  std::uint64_t n = 0;
+  for (const Segment* segment : environment.snapshot.segments()) {
+    n += segment->data->fields[field].n_present;
+  }
+  return n;
+}
+
 /// `report`: nullptr if it is not asked for.
 Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environment,
                                                const FieldSearch& search,
                                                const index::AnyParams& params,
-                                               const Segment& segment, Floors& floors,
-                                               index::WorkCounters& work, SegmentReport* report) {
+                                               std::uint64_t n_points, const Segment& segment,
+                                               Floors& floors, index::WorkCounters& work,
+                                               SegmentReport* report) {
   const auto& data = *segment.data;
   if (data.fields[search.field].n_present == 0) return std::vector<Candidates>{};
   if (is_left_out(environment, search, data)) return std::vector<Candidates>{};
@@ -90,11 +127,20 @@ Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environm
   auto heaps = heaps_for(search, segment, floors);
   const auto& searcher = *data.searchers[search.field];
   const auto& schema = data.fields[search.field].schema;
-  const auto of_present =
-      params_for_present(*data.indexes[search.field].type,
-                         *wanted_type(schema, environment.indexes), params, schema, search.params);
+  const auto& wanted = *wanted_type(schema, environment.indexes);
+  const bool is_settled = search.params.target.is_none();
+  const SearchParams own =
+      is_settled ? SearchParams{} : settled(environment, search, segment, filter.view(), n_points);
+  const FieldSearch with{search.queries, search.limits, search.field, search.predicate,
+                         is_settled ? search.params : own};
+  std::optional<index::AnyParams> of_own;
+  if (!is_settled) {
+    QV_TRY(of_own, index_params(wanted, schema, own));
+  }
+  const auto of_present = params_for_present(*data.indexes[search.field].type, wanted,
+                                             of_own ? *of_own : params, schema, with.params);
   const index::SearchContext context{
-      environment.cancel, environment.executor, preference(environment, search),
+      environment.cancel, environment.executor, preference(environment, with),
       data.sealed ? environment.devices : nullptr, report != nullptr ? &report->ways : nullptr};
   QV_TRY(search_index(search, of_present, searcher, context, filter.view(), heaps, work));
   if (report != nullptr) {
@@ -134,13 +180,15 @@ Result<std::vector<Candidates>> search_segments(const SearchEnvironment& environ
   const auto& schema = environment.config.fields[search.field];
   QV_TRY(const auto params,
          index_params(*wanted_type(schema, environment.indexes), schema, search.params));
+  const std::uint64_t n_points =
+      search.params.target.is_none() ? 0 : n_points_of(environment, search.field);
   std::vector<Result<std::vector<Candidates>>> parts(segments.size());
   std::vector<index::WorkCounters> work(segments.size());
   Floors floors(search.queries.size());
   for (auto& floor : floors) floor = -std::numeric_limits<float>::infinity();
   std::vector<SegmentReport> reports(environment.report != nullptr ? segments.size() : 0);
   const auto search_one = [&](std::size_t i) {
-    parts[i] = search_segment(environment, search, params, *segments[i], floors, work[i],
+    parts[i] = search_segment(environment, search, params, n_points, *segments[i], floors, work[i],
                               reports.empty() ? nullptr : &reports[i]);
   };
   if (environment.executor != nullptr && segments.size() > 1) {

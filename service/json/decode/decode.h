@@ -19,6 +19,7 @@
 #include "engine/model/operation.h"
 #include "engine/model/proposals.h"
 #include "engine/model/query.h"
+#include "engine/model/recall.h"
 #include "payload/text/analyzer.h"
 #include "service/api/audit.h"
 #include "service/api/shard_keys.h"
@@ -59,6 +60,8 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<engine::MatrixRequest> decode_matrix(std::string& body);
 /// Takes 10 to 10,000 judged queries with equally many prefetches, 2 to 16.
 [[nodiscard]] Decoded<engine::FusionLearning> decode_fusion_learning(std::string& body);
+/// Takes 16 to 2,000 queries, or the number of those to be made.
+[[nodiscard]] Decoded<engine::RecallRequest> decode_recall_request(std::string& body);
 /// Takes up to 4,096 scored points, each once, and up to 8 prefetches.
 [[nodiscard]] Decoded<engine::ProposalRequest> decode_proposals(std::string& body);
 [[nodiscard]] Decoded<engine::CountRequest> decode_count(std::string& body);

@@ -1,6 +1,7 @@
 // Queries in both spellings, retrieve, scroll and count.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <system_error>
@@ -56,6 +57,34 @@ Decoded<> decode_quantization(Element element, const Path& path, engine::SearchP
       return out_of_range(here, to_json(*oversampling), "1.0 or larger");
   }
   return {};
+}
+
+Decoded<std::optional<double>> decode_share(Object object, std::string_view name,
+                                            const Path& path) {
+  const auto element = find(object, name);
+  if (!element || element->is_null()) return std::nullopt;
+  const Path here = path.member(name);
+  QV_TRY(const double share, get_f64(*element, here));
+  if (share > 0 && share <= 1) return share;
+  return out_of_range(here, to_json(*element), "above 0 and at most 1");
+}
+
+/// The members `recall` and `recall_each`.
+Decoded<engine::RecallTarget> decode_recall_target(Object object, const Path& path) {
+  engine::RecallTarget target;
+  QV_TRY(target.mean, decode_share(object, "recall", path));
+  QV_TRY(target.each, decode_share(object, "recall_each", path));
+  return target;
+}
+
+bool asks_for_recall(const Query& query) {
+  return !query.params.target.is_none() ||
+         std::any_of(query.prefetch.begin(), query.prefetch.end(), asks_for_recall);
+}
+
+void share_report(const std::shared_ptr<engine::RecallReport>& report, Query& query) {
+  query.recall = report;
+  for (Query& prefetch : query.prefetch) share_report(report, prefetch);
 }
 
 /// "global" or {"corpus": filter}.
@@ -300,6 +329,7 @@ Decoded<Query> decode_query_element(Element element, const Path& path) {
   QV_TRY(decode_answer(object, internal, query));
   QV_TRY(query.highlight, decode_optional_highlight(object, internal));
   QV_TRY(query.report, decode_explain_flag(object, internal));
+  if (asks_for_recall(query)) share_report(std::make_shared<engine::RecallReport>(), query);
   return query;
 }
 
@@ -430,6 +460,12 @@ Decoded<engine::SearchParams> decode_search_params(Element element, const Path& 
   }
   if (find(object, "hnsw_ef")) {
     QV_TRY(params.hnsw_ef, decode_at_least(object, "hnsw_ef", path, 1, 1));
+  }
+  QV_TRY(params.target, decode_recall_target(object, path));
+  if (!params.target.is_none() && (params.hnsw_ef || params.exact)) {
+    return format_error(path,
+                        "`recall` chooses how a search is done: it cannot be given together "
+                        "with `hnsw_ef` or `exact`");
   }
   if (const auto quantization = find(object, "quantization")) {
     QV_TRY(decode_quantization(*quantization, path.member("quantization"), params));

@@ -15,6 +15,7 @@
 #include "engine/model/operation.h"
 #include "engine/model/proposals.h"
 #include "engine/model/query.h"
+#include "engine/model/recall.h"
 #include "engine/model/reports.h"
 #include "service/json/writer.h"
 
@@ -42,6 +43,9 @@ void write_matrix_pairs(Writer& out, const engine::DistanceMatrix& matrix);
 void write_matrix_offsets(Writer& out, const engine::DistanceMatrix& matrix);
 /// {query: {linear}, ndcg: {learned, rrf, prefetches}, judged}
 void write_learned_fusion(Writer& out, const engine::LearnedFusion& learned);
+void write_recall_table(Writer& out, const engine::RecallTable& table);
+void write_recall_tables(Writer& out, const std::vector<engine::RecallTable>& tables);
+void write_recall_report(Writer& out, const engine::RecallReport::Facts& facts);
 void write_proposals(Writer& out, const engine::Proposals& proposals);
 /// {us, estimated_bytes, parallel, stage: {kind, using, limit, hits, us, segments, prefetch}}
 void write_query_report(Writer& out, const engine::QueryReport& report);

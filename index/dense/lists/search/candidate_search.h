@@ -117,7 +117,11 @@ class CandidateSearch {
   Result<> scan_each(std::span<SharedSearch> searches, SharedScratch& shared) const;
   [[nodiscard]] std::span<const Probe> route_all(const Search& search) const;
   Result<> scan_unfiltered(const Search& search) const;
-  Result<> scan_farther(const Search& search, std::size_t n_near, float end, CodeScan& scan) const;
+  Result<> scan_farther(const Search& search, Probe first, std::size_t n_near, float end,
+                        CodeScan& scan) const;
+  [[nodiscard]] std::size_t rows_of_depth(const Search& search) const;
+  [[nodiscard]] float least_key(const Search& search, const Probe& first,
+                                const CodeScan& scan) const;
   template <class Take>
   Result<> score_allowed(const Search& search, Take&& take) const;
   template <class Take>

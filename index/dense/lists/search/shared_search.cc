@@ -73,7 +73,7 @@ Result<> CandidateSearch::find_each(std::span<const CandidateRequest> requests,
     visit_later(searches, shared);
     QV_TRY(scan_each(searches, shared));
     for (auto& [search, scan, first, n_near, last, n_later] : searches) {
-      if (n_near != 0) QV_TRY(scan_farther(search, n_near, last, scan));
+      if (n_near != 0) QV_TRY(scan_farther(search, first, n_near, last, scan));
       collect_rows(scan.best(), scratch);
       if (second_) refine(search);
       const auto scores = std::span(scratch.scores).first(scratch.rows.size());

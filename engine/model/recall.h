@@ -1,0 +1,102 @@
+// Recall asked for by number: what was measured, and the effort that follows.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/model/vector.h"
+
+namespace quiver::engine {
+
+inline constexpr std::uint64_t kMinRecallQueries = 16;
+inline constexpr std::uint64_t kMaxRecallQueries = 2000;
+inline constexpr std::uint64_t kUsualRecallQueries = 400;
+/// Share of the queries that need not reach `recall_each`.
+inline constexpr double kLowShare = 0.05;
+
+/// Parts per million.
+using Ppm = std::uint32_t;
+inline constexpr double kPpm = 1e6;
+
+/// Searches of one effort.
+struct RecallPoint {
+  std::uint64_t effort = 0;
+  Ppm recall = 0;  ///< mean over the queries
+  Ppm low = 0;     ///< all but kLowShare of further queries are expected to reach it
+  bool operator==(const RecallPoint&) const = default;
+};
+
+/// Searches for `k` hits among a share of the points.
+struct RecallCell {
+  std::uint64_t k = 0;
+  Ppm selectivity = 0;
+  std::vector<RecallPoint> points;  ///< by effort; the last is the last that differs
+  bool operator==(const RecallCell&) const = default;
+};
+
+/// What was measured of one field.
+struct RecallTable {
+  std::string field;
+  std::uint64_t n_queries = 0;
+  bool is_synthetic = false;         ///< the queries were made of stored vectors
+  std::uint64_t n_points = 0;        ///< points with the vector at that time
+  std::uint64_t measured_at_ms = 0;  ///< since 1970
+  std::vector<RecallCell> cells;
+  bool operator==(const RecallTable&) const = default;
+};
+
+/// What a request wants.
+struct RecallTarget {
+  std::optional<double> mean;  ///< of all queries like it, (0, 1]
+  std::optional<double> each;  ///< all but kLowShare of them reach it, (0, 1]
+  [[nodiscard]] bool is_none() const { return !mean && !each; }
+  bool operator==(const RecallTarget&) const = default;
+};
+
+struct RecallChoice {
+  bool is_exact = true;  ///< no measured effort is known to be enough
+  std::uint64_t effort = 0;
+  double estimate = 1;  ///< mean recall that was measured with it, less for synthetic queries
+};
+
+/// The least effort that keeps the promise for further queries, by conformal risk control
+/// (Angelopoulos et al., ICLR 2024): of n measured queries with mean loss R the next one's expected
+/// loss is at most (n R + 1) / (n + 1). `table`: nullptr: nothing was measured. `selectivity`:
+/// share of the points with the vector that may be hits. `n_points`: of these, in the whole
+/// collection.
+[[nodiscard]] RecallChoice choose_effort(const RecallTable* table, const RecallTarget& target,
+                                         std::uint64_t k, double selectivity,
+                                         std::uint64_t n_points);
+
+/// How a query with a target was answered; filled in while it runs, by any number of threads.
+class RecallReport {
+ public:
+  struct Facts {
+    RecallTarget target;
+    std::uint64_t effort = 0;     ///< the greatest of all searches; 0: all were exact
+    double estimate = 1;          ///< the least
+    bool is_exact = true;         ///< some search was exact since nothing else is known to do
+    std::uint64_t n_queries = 0;  ///< of the measurement; 0: there is none
+    bool is_synthetic = false;
+    std::uint64_t measured_at_ms = 0;
+  };
+  void add(const RecallTarget& target, const RecallTable* table, const RecallChoice& choice);
+  [[nodiscard]] Facts facts() const;
+
+ private:
+  mutable std::mutex mutex_;
+  Facts facts_;
+  bool is_empty_ = true;
+};
+
+/// Asks for a measurement.
+struct RecallRequest {
+  std::string using_field;
+  std::vector<QueryVector> queries;            ///< empty: they are made of stored vectors
+  std::uint64_t sample = kUsualRecallQueries;  ///< how many, then
+};
+
+}  // namespace quiver::engine

@@ -1,0 +1,33 @@
+#include "service/api/recall.h"
+
+#include <utility>
+
+#include "engine/collection.h"
+#include "service/api/answer.h"
+
+namespace quiver::service::api {
+
+void calibrate_recall(Call& call, const OpenCollection& target, engine::RecallRequest request,
+                      Done<engine::RecallTable> done) {
+  call.set_operation("Search");
+  auto store = [&call, target, done](Result<engine::RecallTable> measured) {
+    if (!measured) return done(std::move(measured));
+    auto change = [table = *measured](engine::CollectionConfig& config) -> Result<> {
+      engine::set_recall(config, table);
+      return {};
+    };
+    auto answer_stored = [done, table = *measured](Result<> stored) {
+      if (!stored) return done(fail(stored.error()));
+      done(table);
+    };
+    update_collection(call, std::string(target.name), std::move(change), std::move(answer_stored));
+  };
+  auto measure = [&call, target, request = std::move(request)](
+                     const Cancel& cancel) -> Result<engine::RecallTable> {
+    QV_TRY(call.check_access(Access::kManage, target.name));
+    return target.collection->measure_recall(request, cancel);
+  };
+  compute(call, Done<engine::RecallTable>(std::move(store)), std::move(measure));
+}
+
+}  // namespace quiver::service::api
