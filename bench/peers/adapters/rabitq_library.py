@@ -64,7 +64,8 @@ class SymphonyQg(RaBitQ):
     calls = (1, 1000)
     type_name = "SymqgIndex"
     builds = [{"degree": degree, "ef_construction": ef} for ef in (200, 400, 100) for degree in (32, 64)]
-    sweep = {"ef": (10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768)}
+    sweep = {"ef": (10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 192, 224, 256,
+                    320, 384, 448, 512, 640, 768)}
 
     @classmethod
     def name(cls):
