@@ -399,7 +399,8 @@ def main():
     parser.add_argument("--rows", type=int, default=100_000, help="of a generated set")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of a generator")
-    parser.add_argument("--source", help="real rows for `jittered` and `jittered-tokens`; default arxiv-3k")
+    parser.add_argument("--source", help="real rows for `jittered` and `jittered-tokens`, default arxiv-3k; texts for `lsa`, "
+                                         "default arxiv-100k")
     parser.add_argument("--queries", choices=["report", "tune", "all"], default="report",
                         help="of 2,000 queries or more: rows 1000:2000, rows 0:1000, all")
     parser.add_argument("--cache")
