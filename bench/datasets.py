@@ -263,8 +263,8 @@ def text_files(options):
 
 def text_sets():
     yield DataSet("lsa", "vectors of real texts (--source), by TF-IDF and truncated SVD; --set dim=768 or 1024",
-                  " ".join(inspect.getdoc(text_vectors.lsa).split()) + " No encoder made these vectors: their values fall faster "
-                  "from axis to axis than an encoder's.", text_files, True, defaults(text_vectors.lsa))
+                  " ".join(inspect.getdoc(text_vectors.lsa).split()) + " No encoder made these vectors: they spread over more "
+                  "axes than an encoder's.", text_files, True, defaults(text_vectors.lsa))
 
 
 def document(function):
