@@ -25,6 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import generators  # noqa: E402
+import text_vectors  # noqa: E402
 from ragged import Ragged  # noqa: E402
 
 SAMPLE = Path(__file__).resolve().parent.parent / "examples" / "arxiv-3k"
@@ -245,6 +246,27 @@ def generated_sets():
     yield from jittered_sets()
 
 
+# Real texts.
+
+def text_files(options):
+    root, source = os.environ.get("QUIVER_DATASETS", ""), options.source or "arxiv-100k"
+    texts = Path(root) / source
+    if not existing(texts / "docs.jsonl") or not (texts / "queries.tsv").exists():
+        raise SystemExit(f"lsa: {texts} has no docs.jsonl and queries.tsv; QUIVER_DATASETS is `{root}`")
+    parameters = options.parameters(text_vectors.lsa)
+    out = options.folder("-".join(["lsa", source, *(f"{k}{v}" for k, v in sorted(parameters.items()))]))
+    with making(out) as making_now:
+        if making_now:
+            (out / "facts.json").write_text(json.dumps(text_vectors.lsa(out, texts, **parameters)))
+    return Files("dense", "dot", out / "dense.npy", out / "queries.dense.npy")
+
+
+def text_sets():
+    yield DataSet("lsa", "vectors of real texts (--source), by TF-IDF and truncated SVD; --set dim=768 or 1024",
+                  " ".join(inspect.getdoc(text_vectors.lsa).split()) + " No encoder made these vectors: they spread over more "
+                  "axes than an encoder's.", text_files, True, defaults(text_vectors.lsa))
+
+
 def document(function):
     return " ".join(inspect.getdoc(function).split()) + " " + GENERATED
 
@@ -290,7 +312,7 @@ def load(path):
 
 
 def catalog():
-    sets = [*sample_sets(), *fashion_sets(), *found_sets(), *generated_sets()]
+    sets = [*sample_sets(), *fashion_sets(), *found_sets(), *generated_sets(), *text_sets()]
     return {s.name: s for s in sets}
 
 
@@ -377,7 +399,8 @@ def main():
     parser.add_argument("--rows", type=int, default=100_000, help="of a generated set")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of a generator")
-    parser.add_argument("--source", help="real rows for `jittered` and `jittered-tokens`; default arxiv-3k")
+    parser.add_argument("--source", help="real rows for `jittered` and `jittered-tokens`, default arxiv-3k; texts for `lsa`, "
+                                         "default arxiv-100k")
     parser.add_argument("--queries", choices=["report", "tune", "all"], default="report",
                         help="of 2,000 queries or more: rows 1000:2000, rows 0:1000, all")
     parser.add_argument("--cache")

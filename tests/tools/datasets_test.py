@@ -1,5 +1,7 @@
 """Generated data sets: the same for the same seed, of the stated shape, whatever the size of a block."""
+import importlib.util
 import io
+import json
 import os
 import sys
 import tempfile
@@ -18,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 import datasets  # noqa: E402
 import generators  # noqa: E402
+import text_vectors  # noqa: E402
 from ragged import Ragged  # noqa: E402
 
 
@@ -122,6 +125,39 @@ class Generators(Folder):
         self.assertFalse(np.array_equal(made.part(0, 50).values, made.part(50, 100).values))
         with self.assertRaises(ValueError):
             generators.jittered_tokens(self.folder, real, queries, rows=10, factor=0.5)
+
+
+class TextVectors(Folder):
+    WORDS = [f"word{i}" for i in range(60)]
+
+    def texts(self):
+        """Texts of six subjects of ten words each; a title repeats words of its abstract."""
+        random, folder = np.random.default_rng(9), self.sub("texts")
+        texts = [" ".join(random.choice(self.WORDS[10 * (i % 6):10 * (i % 6) + 10], 7)) for i in range(120)]
+        (folder / "docs.jsonl").write_text("".join(json.dumps({"abstract": text}) + "\n" for text in texts))
+        (folder / "queries.tsv").write_text("".join(f"{i}\t{' '.join(texts[i].split()[:3])}\n" for i in range(12)))
+        return folder
+
+    @unittest.skipUnless(importlib.util.find_spec("sklearn"), "scikit-learn is not installed")
+    def test_texts_of_a_subject_are_neighbours(self):
+        folder = self.texts()
+        for run in ("a", "b"):
+            text_vectors.lsa(self.sub(run), folder, rows=100, dim=8)
+        self.assertEqual(self.contents(self.folder / "a"), self.contents(self.folder / "b"))
+        rows, queries = (np.load(self.folder / "a" / name).astype(np.float32) for name in ("dense.npy", "queries.dense.npy"))
+        self.assertEqual((rows.shape, queries.shape), ((100, 8), (12, 8)))
+        np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=2e-3)
+        np.testing.assert_array_equal((queries @ rows.T).argmax(1) % 6, np.arange(12) % 6)
+        with self.assertRaisesRegex(SystemExit, "wanted fewer"):
+            text_vectors.lsa(self.folder, folder, rows=100, dim=61)
+
+    def test_what_is_missing_is_told(self):
+        folder = self.texts()
+        with mock.patch.dict(sys.modules, {"sklearn.decomposition": None}), self.assertRaisesRegex(SystemExit, "scikit-learn"):
+            text_vectors.lsa(self.folder, folder, rows=100)
+        with mock.patch.dict(os.environ, {"QUIVER_DATASETS": str(self.folder)}), \
+             self.assertRaisesRegex(SystemExit, "no docs.jsonl"):
+            datasets.catalog()["lsa"].files(datasets.Options(self.folder, source="nothing"))
 
 
 class CommandLine(Folder):
