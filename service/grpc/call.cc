@@ -228,7 +228,7 @@ void UnaryCall::note(int code) noexcept {
     if (log != nullptr && method().callers != Callers::kAll) write_audit(code, *log);
     if (logs_requests()) write_request(code);
     if (trace().is_sampled()) {
-      runtime().tracer()->add(call_span(*this, code, head_.tracestate, head_.authority));
+      runtime().tracer()->add(call_span(*this, code, head_));
     }
   } catch (...) {
     // No memory to count with; the answer matters more.

@@ -31,21 +31,20 @@ constexpr std::array kStatusCodes = {StatusCode{"OK"},
 
 }  // namespace
 
-tracing::RequestSpan call_span(Rpc& call, int code, std::string_view tracestate,
-                               std::string_view authority) {
+tracing::RequestSpan call_span(Rpc& call, int code, const RequestHead& head) {
   const std::string_view path = call.method().name;  // "/qdrant.Points/Upsert"
   const std::string_view name = path.substr(1);
   const auto slash = name.find('/');
   const StatusCode& status =
       kStatusCodes[std::min(static_cast<std::size_t>(code), kStatusCodes.size() - 1)];
   tracing::RequestSpan span = call.trace().finish();
-  span.tracestate = tracestate;
+  if (!head.traceparent.empty()) span.tracestate = head.tracestate;
   span.name = name;
   span.set("rpc.system", "grpc");
   span.set("rpc.service", name.substr(0, slash));
   span.set("rpc.method", name.substr(slash + 1));
   span.set("rpc.grpc.status_code", code);
-  tracing::set_server(span, authority);
+  tracing::set_server(span, head.authority);
   tracing::set_collection(span, call.collection());
   span.is_error = status.is_servers_fault;
   if (span.is_error) span.set("error.type", status.name);

@@ -22,7 +22,7 @@ tracing::RequestSpan request_span(Exchange& exchange, std::string_view collectio
       exchange.route == nullptr ? std::string_view() : exchange.route->declaration().pattern;
   const int status = exchange.response.status;
   tracing::RequestSpan span = exchange.trace().finish();
-  span.tracestate = request.tracestate;
+  if (!request.traceparent.empty()) span.tracestate = request.tracestate;
   span.name = is_known ? to_string(request.method) : "HTTP";
   if (!route.empty()) (span.name += ' ') += route;
   span.set("http.request.method", is_known ? to_string(request.method) : "_OTHER");

@@ -139,8 +139,7 @@ Exporter::Clock::time_point Exporter::deadline() {
 void Exporter::note_failure(const std::string& reason) {
   if (std::exchange(is_failing_, true)) return;
   n_lost_before_ = metrics_.no_room.value() + metrics_.not_sent.value();
-  log_warning("tracing: spans do not reach {}: {}; requests go on, spans will be dropped", url_,
-              reason);
+  log_warning("tracing: spans do not reach {}: {}; they are dropped if this lasts", url_, reason);
 }
 
 void Exporter::note_success() {

@@ -28,10 +28,10 @@ TEST(CollectorUrl, HasHostPortAndPath) {
 }
 
 TEST(CollectorUrl, RefusesOthers) {
-  for (const auto* url : {"", "otel:4318", "grpc://otel:4317", "http://", "http:///v1/traces",
-                          "http://otel:port/", "http://otel:70000", "http://user:word@otel/",
-                          "http://otel/a b", "http://otel/\r\nx: y", "http://otel?x", "http://otel/#x",
-                          "http://otel\x01"}) {
+  for (const auto* url :
+       {"", "otel:4318", "grpc://otel:4317", "http://", "http:///v1/traces", "http://otel:port/",
+        "http://otel:70000", "http://user:word@otel/", "http://otel/a b", "http://otel/\r\nx: y",
+        "http://otel?x", "http://otel/#x", "http://otel\x01"}) {
     EXPECT_FALSE(parse_collector(url)) << url;
   }
 }
@@ -46,8 +46,8 @@ TEST(CollectorHeaders, AreNamesAndPercentEncodedValues) {
 
 TEST(CollectorHeaders, RefuseWhatIsNoHeader) {
   for (const auto* text : {"secret", "=secret", "a b=secret", "a:=secret", "a=secret%0d%0ab: c",
-                           "a=secret%", "a=secret%2", "a=secret%zz", "a=secret\x01", "a=secret%C3%A4",
-                           "Content-Length=1", "host=secret", "ok=1,secret"}) {
+                           "a=secret%", "a=secret%2", "a=secret%zz", "a=secret\x01",
+                           "a=secret%C3%A4", "Content-Length=1", "host=secret", "ok=1,secret"}) {
     const auto headers = parse_headers(text);
     ASSERT_FALSE(headers) << text;
     EXPECT_EQ(headers.error().message().find("secret"), std::string::npos) << text;

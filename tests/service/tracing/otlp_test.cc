@@ -9,10 +9,8 @@
 namespace quiver::service::tracing {
 namespace {
 
-const Resource kResource = {.service_name = "quiver",
-                            .service_version = "1.2.3",
-                            .instance_id = "i-1",
-                            .host_name = "box"};
+const Resource kResource = {
+    .service_name = "quiver", .service_version = "1.2.3", .instance_id = "i-1", .host_name = "box"};
 
 RequestSpan request() {
   RequestSpan span;

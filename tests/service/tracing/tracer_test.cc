@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <new>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -15,6 +16,7 @@
 #include "service/tracing/request_trace.h"
 #include "tests/patience.h"
 #include "tests/service/client/listener.h"
+#include "tests/support/failing_allocation.h"
 
 namespace quiver::service::tracing {
 namespace {
@@ -167,6 +169,22 @@ TEST_F(TracerTest, StagesBeyondTheLastAreLeftOut) {
   EXPECT_EQ(trace.finish().n_spans(), 1U);
 }
 
+TEST_F(TracerTest, ARequestThatIsNotSampledAllocatesNothing) {
+  TracingOptions options = options_for(collector_);
+  options.sample_ratio = 0;
+  const auto tracer = start(options);
+  RequestTrace trace;
+  trace.begin(tracer.get(), "");  // makes the thread's generator
+  testing_support::fail_allocations(0, 1);
+  trace.begin(tracer.get(), "");
+  trace.enter_stage("Wait");
+  trace.enter_stage("Search");
+  trace.leave_stage();
+  trace.begin(tracer.get(), kNotSampled);
+  trace.enter_stage("Wait");
+  EXPECT_THROW(static_cast<void>(std::string(1000, 'x')), std::bad_alloc) << "it was not used up";
+}
+
 TEST_F(TracerTest, SpansArePostedWithHeaders) {
   const auto tracer = start(options_for(collector_));
   tracer->add(some_span());
@@ -205,8 +223,8 @@ TEST_F(TracerTest, WhatACollectorRejectsIsDropped) {
   traces::ExportAnswer answer;
   answer.mutable_partial_success()->set_rejected_spans(1);
   const std::string body = answer.SerializeAsString();
-  answer_next(collector_,
-              "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  answer_next(collector_, "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) +
+                              "\r\n\r\n" + body);
   EXPECT_TRUE(comes_true([&] { return dropped("not_sent") == 1; }));
 }
 
