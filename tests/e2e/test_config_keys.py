@@ -26,7 +26,7 @@ from quiver_server import Server, binary, free_port
 from test_access import Certificates, TlsServer, token
 from trace_collector import Collector
 
-ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("QUIVER__")}
+ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith(("QUIVER__", "OTEL_"))}
 VECTORS = {"vectors": {"size": 2, "distance": "Dot"}}
 
 # Settings of the shared servers; all others have their defaults.
@@ -614,7 +614,6 @@ def check_tracing(servers):
         server = traced(collector, interval_s=0.02, service_name="mine", headers="api-key=x")
         assert comes_true(lambda: len(collector.named("GET /collections")) == 200)
         assert collector.spans[0].resource["service.name"] == "mine" and collector.posts[0][1]["api-key"] == "x"
-        assert len(collector.posts) > 1
         server.stop()
     with Collector() as collector:
         traced(collector, interval_s=3600, sample_ratio=0.5).stop()
@@ -792,7 +791,7 @@ def test_every_key_has_a_check():
     printed = subprocess.run([binary(), "serve", "--print-config"], capture_output=True, check=True, text=True, env=ENVIRONMENT)
     keys = {f"{section}.{key}" for section, values in tomllib.loads(printed.stdout).items() for key in values}
     assert keys == set(CHECKS)
-    assert len({key.split(".")[0] for key in keys}) == 12
+    assert len({key.split(".")[0] for key in keys}) == 13
 
 
 @pytest.mark.parametrize("key", CHECKS)

@@ -1,15 +1,16 @@
 """Traces: spans of requests reach a collector of OpenTelemetry, and a collector that fails hurts no request."""
 import contextlib
 import json
-import os
 import subprocess
 import time
+from pathlib import Path
 
 import grpc
 import pytest
 from patience import comes_true
 from quiver_cluster import HAS_ETCD, Cluster
 from quiver_server import Server, binary, free_port
+from test_access import Certificates
 from trace_collector import Collector
 
 VECTORS = {"vectors": {"size": 2, "distance": "Dot"}}
@@ -163,10 +164,8 @@ def test_nothing_is_sent_unless_asked(new_server, collector):
     server = new_server(env=environment).start()
     assert server.get("/collections", headers={"traceparent": SAMPLED}).status == 200
     assert "tracing_" not in server.get("/metrics").text
-    with open(f"/proc/{server.process.pid}/environ", "rb") as file:
-        assert b"OTEL_" not in file.read()
-    threads = [open(f"/proc/{server.process.pid}/task/{task}/comm").read() for task in os.listdir(f"/proc/{server.process.pid}/task")]
-    assert "trace-export\n" not in threads
+    tasks = Path(f"/proc/{server.process.pid}/task").iterdir()
+    assert "trace-export\n" not in [(task / "comm").read_text() for task in tasks]
     server.stop()
     assert collector.posts == []
 
@@ -255,6 +254,19 @@ def test_the_last_spans_are_sent_at_the_end(new_server, collector):
     assert collector.posts == []
     server.stop()
     assert [span for span in collector.named("GET /collections") if span.trace_id == TRACE]
+
+
+def test_a_collector_may_speak_tls(new_server, tmp_path):
+    certificates = Certificates(tmp_path / "certificates")
+    certificates.sign("collector")
+    files = certificates.path("collector.pem"), certificates.path("collector.key")
+    with Collector(certificate=files) as collector:
+        trusting = new_server(env=settings(collector.url, ca_cert=certificates.path("ca.pem"))).start()
+        assert trusting.get("/collections").status == 200
+        one(collector, "GET /collections")
+        others = new_server(env=settings(collector.url)).start()
+        assert comes_true(lambda: others.metric("tracing_posts_failed_total") > 0)
+        assert others.metric("tracing_spans_exported_total") == 0
 
 
 @pytest.mark.skipif(not HAS_ETCD, reason="etcd is not installed")

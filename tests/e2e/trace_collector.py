@@ -1,4 +1,5 @@
 """A collector of traces for tests: takes what a server posts in OTLP over HTTP and reads the protobuf by itself."""
+import ssl
 import struct
 import threading
 from dataclasses import dataclass, field
@@ -84,9 +85,12 @@ def spans_of(body):
 
 
 class Collector:
-    """Listens on a free port. `status` is what it answers with; None: nothing, for as long as it runs."""
+    """Listens on a free port. `status` is what it answers with; None: nothing, for as long as it runs.
 
-    def __init__(self, port=0, status=200):
+    `certificate`: PEM files with its certificate and its key; then it speaks TLS.
+    """
+
+    def __init__(self, port=0, status=200, certificate=None):
         self.status = status
         self.posts = []  # path, headers, body
         self._over = threading.Event()
@@ -115,13 +119,17 @@ class Collector:
 
         self._server = HttpServer(("127.0.0.1", port), Handler)
         self.port = self._server.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}/v1/traces"
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*certificate)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        self.url = f"http{'s' if certificate else ''}://127.0.0.1:{self.port}/v1/traces"
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self._thread.start()
 
     @property
     def spans(self):
-        """The spans of posts that were answered with 200."""
+        """The spans of all posts, whatever the answer was."""
         return [span for _, _, body in list(self.posts) for span in spans_of(body)]
 
     def named(self, name):
