@@ -224,12 +224,17 @@ Result<> check_tls(const service::TlsOptions& tls) {
   return {};
 }
 
-Result<> check_tracing(const service::tracing::TracingOptions& tracing) {
+/// `origin_of` gives the source of a key: it may be a variable that others set for many programs.
+template <class OriginOf>
+Result<> check_tracing(const service::tracing::TracingOptions& tracing, OriginOf origin_of) {
+  const auto wrong = [&](std::string_view key, const Error& error) {
+    return fail(at(fmt::format("{} ({})", key, origin_of(key)), error));
+  };
   if (!tracing.is_on()) return {};
   const auto collector = service::tracing::parse_collector(tracing.endpoint);
-  if (!collector) return fail(at("tracing.endpoint", collector.error()));
+  if (!collector) return wrong("tracing.endpoint", collector.error());
   const auto headers = service::tracing::parse_headers(tracing.headers);
-  return headers ? Result<>() : fail(at("tracing.headers", headers.error()));
+  return headers ? Result<>() : wrong("tracing.headers", headers.error());
 }
 
 }  // namespace
@@ -241,7 +246,8 @@ Result<> Config::validate() const {
   QV_TRY(check_keys(settings_.server));
   QV_TRY(check_tls(settings_.server.tls));
   QV_TRY(check_cluster(settings_.cluster));
-  QV_TRY(check_tracing(settings_.server.tracing));
+  QV_TRY(check_tracing(settings_.server.tracing,
+                       [this](std::string_view key) { return origins_[find_key(key).value()]; }));
   return check_strict_mode(settings_.server.strict_mode);
 }
 

@@ -196,6 +196,8 @@ def test_the_configuration_hides_secrets_and_names_sources():
     assert status == 0 and "general" not in text
     status, text = print_config({"QUIVER__TRACING__ENDPOINT": "collector:4317"})
     assert status != 0 and "tracing.endpoint" in text and "collector:4317" in text
+    status, text = print_config({"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"})
+    assert status != 0 and "tracing.endpoint (environment OTEL_EXPORTER_OTLP_ENDPOINT)" in text
     status, text = print_config({"QUIVER__TRACING__ENDPOINT": "http://c", "QUIVER__TRACING__HEADERS": f"{SECRET}"})
     assert status != 0 and "tracing.headers" in text and SECRET not in text
 
