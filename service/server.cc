@@ -98,11 +98,16 @@ std::vector<std::unique_ptr<IoThread>> make_threads(std::size_t n) {
   return threads;
 }
 
+ServerOptions with_scheme(ServerOptions options) {
+  options.is_https = options.tls.enabled;
+  return options;
+}
+
 class HttpServer final : public Server {
  public:
   HttpServer(ServerOptions options, engine::Database& database, MetricsRegistry& metrics,
              const std::vector<RouteDeclaration>& routes, std::span<const UnbuiltEndpoint> unbuilt)
-      : options_(std::move(options)),
+      : options_(with_scheme(std::move(options))),
         threads_(make_threads(n_io_threads(options_))),
         runtime_(options_, database, metrics),
         front_(options_, runtime_, routes, unbuilt),
@@ -121,6 +126,11 @@ class HttpServer final : public Server {
     if (options_.audit.enabled) {
       QV_TRY(auto audit, access::AuditLog::open(options_.audit));
       runtime_.use(std::move(audit));
+    }
+    if (options_.tracing.is_on()) {
+      QV_TRY(auto tracer, tracing::Tracer::start(options_.tracing, trace_resource(),
+                                                 runtime_.metrics(), options_.metrics_prefix));
+      runtime_.use(std::move(tracer));
     }
     QV_TRY(listen(http_.listener, options_.host, options_.port, Protocol::kHttp1));
     return listen_for_grpc();
@@ -154,6 +164,7 @@ class HttpServer final : public Server {
     const auto grace = std::chrono::duration<double>(options_.shutdown_grace_s);
     QV_TRY(stop_connections(grace));
     join_threads();
+    if (runtime_.tracer() != nullptr) runtime_.tracer()->stop();
     return {};
   }
 
@@ -187,6 +198,15 @@ class HttpServer final : public Server {
     const auto port = static_cast<std::uint16_t>(std::max(grpc.port, 0));
     return listen(grpc_->listener, grpc.host.empty() ? options_.host : grpc.host, port,
                   Protocol::kHttp2);
+  }
+
+  [[nodiscard]] tracing::Resource trace_resource() const {
+    tracing::Resource resource;
+    resource.service_name = options_.tracing.service_name;
+    resource.service_version = options_.identity.version;
+    resource.instance_id = runtime_.process_id();
+    resource.host_name = tracing::host_name();
+    return resource;
   }
 
   [[nodiscard]] rpc::GrpcLimits grpc_limits() const {

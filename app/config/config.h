@@ -1,7 +1,8 @@
 // The configuration of a server. Every key is declared once, in keys.cc; parsing, checks, printing
 // and documentation follow from that declaration.
 //
-// Later sources win: defaults, TOML file, environment (QUIVER__SECTION__KEY), flags.
+// Later sources win: defaults, environment (OTEL_…), TOML file, environment (QUIVER__SECTION__KEY),
+// flags.
 #pragma once
 
 #include <functional>
@@ -80,6 +81,9 @@ class Config {
   [[nodiscard]] Result<> set_toml(std::string_view toml, const std::string& file);
   /// Sets every NAME=VALUE whose name begins with QUIVER__.
   [[nodiscard]] Result<> set_environment(const char* const* environment);
+  /// Sets keys of `tracing` by the variables of OpenTelemetry (OTEL_EXPORTER_OTLP_…,
+  /// OTEL_SERVICE_NAME), unless OTEL_SDK_DISABLED is true. Call it first: all other sources win.
+  [[nodiscard]] Result<> set_opentelemetry(const char* const* environment);
   /// Checks rules over several keys; call it when all are set.
   [[nodiscard]] Result<> validate() const;
 

@@ -361,6 +361,34 @@ void declare_log(std::vector<Key>& keys) {
                  "none.");
 }
 
+void declare_tracing(std::vector<Key>& keys) {
+  Section section(keys, "tracing");
+  section.string("endpoint", QV_AT(server.tracing.endpoint),
+                 "URL to which traces are posted in OTLP over HTTP, as in "
+                 "`http://localhost:4318/v1/traces`; empty: there are no traces.",
+                 "The path is `/v1/traces` unless the URL has one. See observability.md.");
+  section.number("sample_ratio", QV_AT(server.tracing.sample_ratio), {.min = 0, .max = 1},
+                 "Share of the requests without a `traceparent` header that are traced; the header "
+                 "decides for the others.");
+  section.string("service_name", QV_AT(server.tracing.service_name),
+                 "`service.name` of the traces.");
+  section
+      .string("headers", QV_AT(server.tracing.headers),
+              "Headers for the collector, `name=value` between commas, values percent-encoded.",
+              "For its API key or token.")
+      .secrecy = Secrecy::kSecret;
+  section.string("ca_cert", QV_AT(server.tracing.ca_cert),
+                 "PEM file with the certificates that sign the collector's; empty: the system's.");
+  section.number("timeout_s", QV_AT(server.tracing.timeout_s), {.min = 0.1, .max = 600},
+                 "The collector must answer within this time.");
+  section.number("interval_s", QV_AT(server.tracing.interval_s), {.min = 0.01, .max = 3600},
+                 "Spans wait at most this time for others, of which 512 are sent together.");
+  section.integer("max_queued_spans", QV_AT(server.tracing.max_queued_spans),
+                  {.min = 1, .max = 1 << 20},
+                  "Spans that may wait for the collector; more are dropped and counted.",
+                  "One takes about 1 KiB.");
+}
+
 void declare_console(std::vector<Key>& keys) {
   Section section(keys, "console");
   section.boolean("enabled", QV_AT(server.has_console),
@@ -428,6 +456,7 @@ std::vector<Key> declare_keys() {
   declare_optimizer(keys);
   declare_gpu(keys);
   declare_log(keys);
+  declare_tracing(keys);
   declare_console(keys);
   declare_compat(keys);
   declare_cluster(keys);

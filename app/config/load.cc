@@ -3,6 +3,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <fstream>
@@ -157,6 +158,46 @@ Result<> Config::set_environment(const char* const* environment) {
 
 namespace {
 
+/// The value of a variable; "" if there is none.
+std::string_view variable(const char* const* environment, std::string_view name) {
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    const std::string_view entry = *environment;
+    if (entry.starts_with(name) && entry.substr(name.size()).starts_with('=')) {
+      return entry.substr(name.size() + 1);
+    }
+  }
+  return {};
+}
+
+/// The endpoint of all signals is the address of a collector, to which the path is added.
+std::string traces_endpoint(std::string_view endpoint) {
+  if (endpoint.ends_with('/')) endpoint.remove_suffix(1);
+  return std::string(endpoint) + "/v1/traces";
+}
+
+}  // namespace
+
+Result<> Config::set_opentelemetry(const char* const* environment) {
+  constexpr std::string_view kEndpoint = "OTEL_EXPORTER_OTLP_ENDPOINT";
+  constexpr std::array kSame = {
+      std::pair{std::string_view("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), "tracing.endpoint"},
+      std::pair{std::string_view("OTEL_EXPORTER_OTLP_HEADERS"), "tracing.headers"},
+      std::pair{std::string_view("OTEL_SERVICE_NAME"), "tracing.service_name"}};
+  if (lower(variable(environment, "OTEL_SDK_DISABLED")) == "true") return {};
+  if (const auto base = variable(environment, kEndpoint); !base.empty()) {
+    QV_TRY(
+        set("tracing.endpoint", traces_endpoint(base), fmt::format("environment {}", kEndpoint)));
+  }
+  for (const auto& [name, key] : kSame) {
+    const auto value = variable(environment, name);
+    if (value.empty()) continue;  // as if it were not set, by OpenTelemetry's rules
+    QV_TRY(set(key, std::string(value), fmt::format("environment {}", name)));
+  }
+  return {};
+}
+
+namespace {
+
 Result<> check_keys(const service::ServerOptions& server) {
   if (!server.api_key.empty()) return {};
   const std::string_view without = server.jwt_rbac               ? "jwt_rbac"
@@ -183,6 +224,19 @@ Result<> check_tls(const service::TlsOptions& tls) {
   return {};
 }
 
+/// `origin_of` gives the source of a key: it may be a variable that others set for many programs.
+template <class OriginOf>
+Result<> check_tracing(const service::tracing::TracingOptions& tracing, OriginOf origin_of) {
+  const auto wrong = [&](std::string_view key, const Error& error) {
+    return fail(at(fmt::format("{} ({})", key, origin_of(key)), error));
+  };
+  if (!tracing.is_on()) return {};
+  const auto collector = service::tracing::parse_collector(tracing.endpoint);
+  if (!collector) return wrong("tracing.endpoint", collector.error());
+  const auto headers = service::tracing::parse_headers(tracing.headers);
+  return headers ? Result<>() : wrong("tracing.headers", headers.error());
+}
+
 }  // namespace
 
 Result<> Config::validate() const {
@@ -192,11 +246,14 @@ Result<> Config::validate() const {
   QV_TRY(check_keys(settings_.server));
   QV_TRY(check_tls(settings_.server.tls));
   QV_TRY(check_cluster(settings_.cluster));
+  QV_TRY(check_tracing(settings_.server.tracing,
+                       [this](std::string_view key) { return origins_[find_key(key).value()]; }));
   return check_strict_mode(settings_.server.strict_mode);
 }
 
 Result<Config> load_config(const Flags& flags, const char* const* environment) {
   Config config;
+  QV_TRY(config.set_opentelemetry(environment));
   if (flags.config_file) {
     QV_TRY(const std::string text, read_text(*flags.config_file));
     QV_TRY(config.set_toml(text, *flags.config_file));

@@ -67,6 +67,10 @@ Settings come from these sources; later ones win:
 4. flags: `--set section.key=value`, `--data-dir DIR` (`storage.data_dir`), `--http HOST:PORT`
    (`service.host` and `service.http_port`).
 
+Section `tracing` has one more source between 1 and 2: OpenTelemetry's `OTEL_EXPORTER_OTLP_ENDPOINT`
+(to which `/v1/traces` is added), `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`
+and `OTEL_SERVICE_NAME`, unless `OTEL_SDK_DISABLED=true`.
+
 An unknown key is an error in every source. `quiver serve --print-config`, with the same flags and
 environment, prints the settings and the source of each. Pass API keys and other secrets through the
 environment or a file, not as flags, which other users can see. `deploy/quiver.toml` is an example file.

@@ -79,7 +79,10 @@ std::optional<Batcher::Answers> Batcher::answer_together(const Group& group) {
       queries.push_back(waiting.search.planned->query());
     }
     const auto cancel = std::make_shared<const Cancel>(earliest);
-    for (const auto& waiting : group) waiting.search.waiter->use_cancel(cancel);
+    for (const auto& waiting : group) {
+      waiting.search.waiter->use_cancel(cancel);
+      waiting.search.waiter->begin();
+    }
     auto answers = group.front().search.source->query_batch(queries, *cancel);
     if (answers) return *std::move(answers);
   } catch (...) {
@@ -97,6 +100,7 @@ void Batcher::answer_each(const Group& group) {
   for (const auto& waiting : group) {
     const Search& search = waiting.search;
     try {
+      search.waiter->begin();
       auto records = search.planned->run(*search.cancel);
       search.waiter->answer(std::move(records));
     } catch (...) {

@@ -23,6 +23,8 @@ class SearchWaiter {
   virtual ~SearchWaiter() = default;
   /// From now on `cancel` ends the search: its own, or the one of a pass that it shares.
   virtual void use_cancel(std::shared_ptr<const Cancel> cancel) noexcept = 0;
+  /// The search begins; again if it has to begin again.
+  virtual void begin() noexcept {}
   virtual void answer(Result<std::vector<Record>> records) noexcept = 0;
   /// The search threw.
   virtual void fail(std::exception_ptr exception) noexcept = 0;

@@ -25,13 +25,24 @@ void answer(Call& call, const Done<T>& done, Work&& work) {
   done(outcome());
 }
 
+/// As `answer`; the work is a stage of the call's trace.
+template <class T, class Work>
+void answer_traced(Call& call, const Done<T>& done, Work&& work) {
+  answer(call, done, [&] {
+    const tracing::StageScope stage(call.trace(), call.work_stage());
+    return work();
+  });
+}
+
 /// Calls `work()` on a thread of `executor`, on this one if the call runs there already. If the
 /// executor takes no more tasks, calls `refuse` with kUnavailable instead.
 template <class Work, class Refuse>
 void run_on(Executor& executor, Call& call, Work work, Refuse refuse) {
   if (call.runs_on(executor)) return work();
+  call.trace().enter_stage("Wait");
   auto task = [&executor, &call, work = std::move(work)]() mutable {
     call.enter(executor);
+    call.trace().leave_stage();
     work();
   };
   if (!executor.post(Priority::kHigh, std::move(task))) {
@@ -44,7 +55,7 @@ template <class T, class Work>
 void answer_on(Executor& executor, Call& call, Done<T> done, Work work) {
   auto refuse = [done](Error error) { done(fail(std::move(error))); };
   auto answer_there = [&call, done = std::move(done), work = std::move(work)]() mutable {
-    answer(call, done, work);
+    answer_traced(call, done, work);
   };
   run_on(executor, call, std::move(answer_there), std::move(refuse));
 }

@@ -10,7 +10,7 @@
 
 namespace quiver::service::api {
 
-void Call::begin() {
+void Call::begin(std::string_view traceparent) {
   start_ = std::chrono::steady_clock::now();
   principal_ = {};
   operation_ = {};
@@ -19,6 +19,7 @@ void Call::begin() {
   retry_after_s_ = kDefaultRetryAfterS;
   deadline_ = Deadline::none();
   executor_ = nullptr;
+  trace_.begin(runtime_.tracer(), traceparent);
   MutexLock lock(cancel_mutex_);
   cancel_ = nullptr;
   is_cancelled_ = false;

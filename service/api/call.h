@@ -14,6 +14,7 @@
 #include "base/threads/cancel.h"
 #include "base/threads/executor.h"
 #include "service/api/access.h"
+#include "service/tracing/request_trace.h"
 
 namespace quiver::service::api {
 
@@ -41,8 +42,9 @@ class Call {
   [[nodiscard]] virtual std::string describe() const = 0;
   [[nodiscard]] Runtime& runtime() const { return runtime_; }
 
-  /// Forgets the previous request. The clock of `seconds` starts.
-  void begin();
+  /// Forgets the previous request. The clock of `seconds` and the trace start. `traceparent` is
+  /// that of the request, a valid one or "".
+  void begin(std::string_view traceparent);
   [[nodiscard]] double seconds() const;
 
   void set_principal(const Principal& principal) { principal_ = principal; }
@@ -70,6 +72,13 @@ class Call {
   /// For catch blocks.
   [[nodiscard]] Error error_of_exception() const noexcept;
 
+  [[nodiscard]] tracing::RequestTrace& trace() { return trace_; }
+  [[nodiscard]] const tracing::RequestTrace& trace() const { return trace_; }
+  /// The stage of the call's trace in which its operation is done.
+  [[nodiscard]] std::string_view work_stage() const {
+    return operation_.empty() ? std::string_view("Work") : operation_;
+  }
+
   [[nodiscard]] bool runs_on(const Executor& executor) const { return executor_ == &executor; }
   /// From now on the call is in a task of `executor`.
   void enter(const Executor& executor) { executor_ = &executor; }
@@ -96,6 +105,7 @@ class Call {
   std::uint32_t retry_after_s_ = kDefaultRetryAfterS;
   Deadline deadline_;
   const Executor* executor_ = nullptr;  ///< whose task the call is in; null: none
+  tracing::RequestTrace trace_;
 
   Mutex cancel_mutex_;
   std::shared_ptr<const Cancel> cancel_ QV_GUARDED_BY(cancel_mutex_);

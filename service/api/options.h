@@ -7,6 +7,7 @@
 #include "engine/model/config.h"
 #include "service/access/audit_log.h"
 #include "service/access/keys.h"
+#include "service/tracing/options.h"
 
 namespace quiver::gpu {
 class Devices;
@@ -44,6 +45,7 @@ struct Options : access::KeyOptions {
   double query_timeout_s = 60;  ///< for reads whose caller sets no timeout
   std::string metrics_prefix;   ///< precedes the name of every metric
   access::AuditOptions audit;
+  tracing::TracingOptions tracing;
   bool recovers_from_urls = true;    ///< snapshots may be fetched over HTTP
   std::string snapshot_url_hosts;    ///< besides this machine; between commas, "*": all
   engine::CreationOptions creation;  ///< defaults of new collections

@@ -18,6 +18,7 @@ Result<> start_update(Call& call, const OpenCollection& target, Operations opera
                       engine::Ack ack, const UpdateDone& done) {
   QV_TRY(call.check_access(Access::kWrite, target.name));
   QV_TRY(check_limits(call, target, operations));
+  call.trace().enter_stage("Write");  // until the request ends
   return target.collection->update(std::move(operations), ack, done);
 }
 

@@ -37,12 +37,16 @@ using PlannedPtr = std::shared_ptr<const engine::PlannedQuery>;
 /// A call whose query the batcher answers.
 class WaitingCall final : public engine::SearchWaiter {
  public:
-  WaitingCall(Call& call, Done<Records> done) : call_(call), done_(std::move(done)) {}
+  WaitingCall(Call& call, Done<Records> done) : call_(call), done_(std::move(done)) {
+    call_.trace().enter_stage("Wait");
+  }
 
   void use_cancel(std::shared_ptr<const Cancel> cancel) noexcept override {
     call_.set_cancel(std::move(cancel));
   }
+  void begin() noexcept override { call_.trace().enter_stage(call_.work_stage()); }
   void answer(Result<Records> records) noexcept override {
+    call_.trace().leave_stage();
     run_logged("a query", [&] { api::answer(call_, done_, [&] { return std::move(records); }); });
   }
   void fail(std::exception_ptr exception) noexcept override {
@@ -146,7 +150,7 @@ void query(Call& call, OpenCollection target, Query query, Done<Records> done) {
   auto planned = target.collection->plan(std::move(query));
   const engine::QueryCost& cost = planned->cost();
   if (cost.is_small()) {
-    return answer(call, done, [&] { return planned->run(Cancel(call.deadline())); });
+    return answer_traced(call, done, [&] { return planned->run(Cancel(call.deadline())); });
   }
   if (cost.can_share_pass && planned->query().report == nullptr) {
     return run_together(call, std::move(target), std::move(planned), std::move(done));

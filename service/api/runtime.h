@@ -17,6 +17,7 @@
 #include "service/api/options.h"
 #include "service/api/strict/quota.h"
 #include "service/api/strict/usage.h"
+#include "service/tracing/tracer.h"
 
 namespace quiver::service::api {
 
@@ -32,6 +33,10 @@ class Runtime {
   void use(std::unique_ptr<access::AuditLog> audit) { audit_ = std::move(audit); }
   /// null: nothing is audited.
   [[nodiscard]] access::AuditLog* audit() const { return audit_.get(); }
+  /// Called before the first request.
+  void use(std::unique_ptr<tracing::Tracer> tracer) { tracer_ = std::move(tracer); }
+  /// null: there are no traces.
+  [[nodiscard]] tracing::Tracer* tracer() const { return tracer_.get(); }
   [[nodiscard]] engine::Database& database() const { return database_; }
   [[nodiscard]] MetricsRegistry& metrics() const { return metrics_; }
   /// A random UUID of this process.
@@ -69,6 +74,7 @@ class Runtime {
   const Options options_;
   const access::Keys keys_;
   std::unique_ptr<access::AuditLog> audit_;
+  std::unique_ptr<tracing::Tracer> tracer_;
   engine::Database& database_;
   MetricsRegistry& metrics_;
   const std::string process_id_;

@@ -67,17 +67,35 @@ Result<> ServerConnection::connect() {
   Endpoint endpoint = endpoint_;
   if (deadline_) endpoint.timeout = std::min(endpoint.timeout, time_until(*deadline_));
   QV_TRY(Socket connected, connect_to(endpoint));
+  set_interruptible(connected.fd());
+  socket_.emplace(std::move(connected));
+  auto used = use(*socket_);
+  if (!used) disconnect();
+  return used;
+}
+
+Result<> ServerConnection::use(const Socket& connected) {
   if (endpoint_.is_tls) {
     QV_TRY(tls_, TlsSession::connect(connected, endpoint_));
   }
-  socket_.emplace(std::move(connected));
   reader_ = ResponseReader();
   return {};
 }
 
 void ServerConnection::disconnect() {
+  set_interruptible(-1);
   tls_.reset();
   socket_.reset();
+}
+
+void ServerConnection::set_interruptible(int fd) {
+  MutexLock lock(interrupt_mutex_);
+  interruptible_fd_ = fd;
+}
+
+void ServerConnection::interrupt() {
+  MutexLock lock(interrupt_mutex_);
+  if (interruptible_fd_ >= 0) shutdown(interruptible_fd_, SHUT_RDWR);
 }
 
 /// Leaves the body out: it may be large and need not be copied.

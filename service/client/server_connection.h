@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "service/client/http.h"
 #include "service/client/tls_session.h"
@@ -22,11 +23,12 @@ struct HttpResponse {
   std::string head;  ///< for `find_header`
 };
 
-/// Use from one thread. Connects at the first request.
+/// Use from one thread, but for `interrupt`. Connects at the first request.
 class ServerConnection {
  public:
   ServerConnection(Endpoint endpoint, std::string api_key)
       : endpoint_(std::move(endpoint)), api_key_(std::move(api_key)) {}
+  ~ServerConnection() { disconnect(); }
 
   /// Sends a request and waits for the answer. kUnavailable if the connection broke: it is then
   /// unknown whether the server did the request. The next call reconnects.
@@ -42,6 +44,9 @@ class ServerConnection {
   Result<> ensure_connected();
   /// Connecting, sending and receiving end then, besides the endpoint's own limits.
   void set_deadline(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }
+  /// Any thread: breaks the connection, if there is one, so that a call which waits for the server
+  /// ends.
+  void interrupt() QV_EXCLUDES(interrupt_mutex_);
 
  private:
   Result<> limit_time();
@@ -52,7 +57,9 @@ class ServerConnection {
   Result<> connect();
   Result<> send_all(std::string_view bytes, More more);
   Result<std::size_t> receive_some(char* space);
+  Result<> use(const Socket& connected);
   void disconnect();
+  void set_interruptible(int fd) QV_EXCLUDES(interrupt_mutex_);
   [[nodiscard]] bool is_closed_by_server() const;
   Result<HttpResponse> receive();
 
@@ -62,6 +69,8 @@ class ServerConnection {
   std::optional<Socket> socket_;
   std::unique_ptr<TlsSession> tls_;  ///< over `socket_`; null: plain TCP
   ResponseReader reader_;
+  Mutex interrupt_mutex_;
+  int interruptible_fd_ QV_GUARDED_BY(interrupt_mutex_) = -1;  ///< of the open connection; -1: none
 };
 
 /// Sends one request over a new connection.

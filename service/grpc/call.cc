@@ -7,9 +7,9 @@
 
 #include "base/observe/request_log.h"
 #include "service/api/access.h"
+#include "service/grpc/call_span.h"
 #include "service/grpc/gunzip.h"
 #include "service/grpc/reflection.h"
-#include "service/http/exchange/message.h"
 
 namespace quiver::service::rpc {
 namespace {
@@ -61,7 +61,7 @@ void UnaryCall::take(Message message) {
 void UnaryCall::request_end() {
   is_running_ = true;
   owner_.started(*this);
-  begin();
+  begin(head_.traceparent);
   run([this](Rpc&) { return start(); });
 }
 
@@ -136,7 +136,7 @@ Decoded<> UnaryCall::handle_here() {
   return method().handler(*this);
 }
 
-peer::ForwardedCall UnaryCall::to_forward(std::uint64_t self) const {
+peer::ForwardedCall UnaryCall::to_forward(std::uint64_t self) {
   peer::ForwardedCall call;
   call.set_method(std::string(method().name));
   if (head_.api_key) call.set_api_key(*head_.api_key);
@@ -144,7 +144,8 @@ peer::ForwardedCall UnaryCall::to_forward(std::uint64_t self) const {
   call.set_timeout(head_.timeout);
   call.set_encoding(head_.encoding);
   call.set_request_id(head_.request_id);
-  call.set_traceparent(head_.traceparent);
+  call.set_traceparent(trace().to_pass_on(head_.traceparent));
+  if (!head_.traceparent.empty()) call.set_tracestate(head_.tracestate);
   call.set_is_compressed(message_->is_compressed);
   call.set_message(message_->bytes);
   call.set_forwarded_by(self);
@@ -159,7 +160,8 @@ RequestHead head_of(const peer::ForwardedCall& call) {
   head.timeout = call.timeout();
   head.encoding = call.encoding();
   head.request_id = call.request_id();
-  head.traceparent = call.traceparent();
+  head.set("traceparent", call.traceparent());
+  head.set("tracestate", call.tracestate());
   head.is_forwarded = true;
   return head;
 }
@@ -225,6 +227,9 @@ void UnaryCall::note(int code) noexcept {
     access::AuditLog* log = runtime().audit();
     if (log != nullptr && method().callers != Callers::kAll) write_audit(code, *log);
     if (logs_requests()) write_request(code);
+    if (trace().is_sampled()) {
+      runtime().tracer()->add(call_span(*this, code, head_));
+    }
   } catch (...) {
     // No memory to count with; the answer matters more.
   }
@@ -238,7 +243,8 @@ void UnaryCall::write_audit(int code, access::AuditLog& log) {
   event.outcome = outcome_of(code);
   event.status = code;
   event.request_id = head_.request_id;
-  event.trace_id = trace_id_of(head_.traceparent);
+  const std::string trace_id = trace().logged_id(head_.traceparent);
+  event.trace_id = trace_id;
   event.remote = remote_;
   log.write(principal(), event);
 }
@@ -252,7 +258,8 @@ void UnaryCall::write_request(int code) {
   facts.seconds = seconds();
   facts.answer_bytes = reply_.frame.size();
   facts.request_id = head_.request_id;
-  facts.trace_id = trace_id_of(head_.traceparent);
+  const std::string trace_id = trace().logged_id(head_.traceparent);
+  facts.trace_id = trace_id;
   facts.remote = remote_;
   log_request(facts);
 }

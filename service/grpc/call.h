@@ -80,7 +80,7 @@ class UnaryCall final : public IncomingCall, public Rpc {
   void error(Status status) noexcept override;
 
   /// The request, for another node; the call keeps it, too.
-  [[nodiscard]] peer::ForwardedCall to_forward(std::uint64_t self) const;
+  [[nodiscard]] peer::ForwardedCall to_forward(std::uint64_t self);
   /// The call ends with what the other node answered.
   void relay(peer::ForwardedAnswer answer);
   /// Answers the call on this node.

@@ -70,6 +70,7 @@ void CallForwarder::answer_elsewhere(UnaryCall& call) {
 
 void CallForwarder::answer_by_leader(UnaryCall& call) {
   call.run([&](Rpc&) -> Decoded<> {
+    call.trace().enter_stage("Forward", tracing::SpanKind::kClient);
     const std::string message = call.to_forward(self_).SerializeAsString();
     std::string reason;
     bool is_here = false;
@@ -81,6 +82,7 @@ void CallForwarder::answer_by_leader(UnaryCall& call) {
       reason = leader.error().message();
       return std::nullopt;
     });
+    call.trace().leave_stage();
     if (is_here) return call.handle_here();
     call.relay(answer ? *std::move(answer) : unavailable("the change was not made: " + reason));
     return {};

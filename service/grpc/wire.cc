@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "service/http/exchange/compression.h"
+#include "service/tracing/trace_context.h"
 
 namespace quiver::service::rpc {
 namespace {
@@ -60,10 +61,12 @@ void RequestHead::set(std::string_view name, std::string_view value) {
                             std::pair{std::string_view("grpc-timeout"), &timeout},
                             std::pair{std::string_view("grpc-encoding"), &encoding},
                             std::pair{std::string_view("x-request-id"), &request_id},
-                            std::pair{std::string_view("traceparent"), &traceparent}};
+                            std::pair{std::string_view(":authority"), &authority}};
   for (const auto& [known_name, place] : known) {
     if (name == known_name) place->assign(value);
   }
+  if (name == "traceparent" && tracing::is_traceparent(value)) traceparent = value;
+  if (name == "tracestate") tracing::append_tracestate(tracestate, value);
   if (name == "api-key") api_key.emplace(value);
   if (name == "authorization") authorization.emplace(value);
 }

@@ -20,7 +20,10 @@ struct RequestHead {
   std::string timeout;   ///< "250m"; "": none
   std::string encoding;  ///< of compressed messages; "": identity
   std::optional<std::string> api_key, authorization;
-  std::string request_id, traceparent;
+  std::string request_id;
+  std::string traceparent;    ///< a valid one, or ""
+  std::string tracestate;     ///< means nothing without `traceparent`
+  std::string authority;      ///< the server's address, as the client knows it
   bool is_forwarded = false;  ///< another node sent the call on
 
   void set(std::string_view name, std::string_view value);

@@ -218,7 +218,7 @@ Connection::Parsed Connection::refuse(const ApiError& reason) {
 
 void Connection::begin_again() {
   const api::Principal caller = exchange_.principal();
-  exchange_.begin();
+  exchange_.begin(exchange_.request.traceparent);
   exchange_.set_principal(caller);
 }
 
@@ -277,7 +277,7 @@ asio::awaitable<Connection::Parsed> Connection::feed_sink(Parsed parsed) {
 
 void Connection::handle() {
   phase_ = Phase::kHandling;
-  exchange_.begin();
+  exchange_.begin(exchange_.request.traceparent);
   exchange_.front().handle(exchange_);
 }
 
@@ -307,10 +307,11 @@ asio::awaitable<Result<>> Connection::run_blocking(Work work) {
   co_return result;
 }
 
-void Connection::count_answer() const {
+void Connection::count_answer() {
   exchange_.front().count(exchange_);
   exchange_.front().audit(exchange_);
   exchange_.front().log(exchange_);
+  exchange_.front().trace(exchange_);
 }
 
 Connection::Sent Connection::begin_answer() {

@@ -69,7 +69,7 @@ class Connection final : public LoopConnection, private BodyChooser {
   /// Calls `work()` on a thread that may block and waits for it. Its exception is its error.
   template <class Work>
   boost::asio::awaitable<Result<>> run_blocking(Work work);
-  void count_answer() const;
+  void count_answer();
   /// Writes the answer, or what goes out of it without waiting.
   [[nodiscard]] Sent begin_answer();
   /// Sends what is left of the answer. False if the connection is over.

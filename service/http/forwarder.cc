@@ -32,8 +32,8 @@ void add_header(std::string& head, std::string_view name, std::string_view value
 }
 
 /// The answer is compressed here, if at all, so the leader is not asked for it.
-std::string head_for(const Request& request, const client::Endpoint& leader,
-                     const std::string& self) {
+std::string head_for(Exchange& exchange, const client::Endpoint& leader, const std::string& self) {
+  const Request& request = exchange.request;
   std::string head =
       client::request_text(to_string(request.method), request.target, leader, request.api_key, "");
   head.resize(head.size() - 2);  // the empty line comes last
@@ -41,7 +41,8 @@ std::string head_for(const Request& request, const client::Endpoint& leader,
   add_header(head, "content-type", request.content_type);
   add_header(head, "content-encoding", request.content_encoding);
   add_header(head, "x-request-id", request.request_id);
-  add_header(head, "traceparent", request.traceparent);
+  add_header(head, "traceparent", exchange.trace().to_pass_on(request.traceparent));
+  if (!request.traceparent.empty()) add_header(head, "tracestate", request.tracestate);
   add_header(head, "x-quiver-forwarded", self);
   add_header(head, "content-length", std::to_string(request.body.size()));
   return head += "\r\n";
@@ -127,8 +128,9 @@ Forwarder::Attempt Forwarder::send(Exchange& exchange, const cluster::NodeAddres
   QV_TRY(client::Endpoint endpoint, client::parse_url(leader.http));
   endpoint.ca_file = options_.ca_file;
   endpoint.silence = kSilence;
-  const Request& request = exchange.request;
-  auto answer = connections_.exchange(endpoint, head_for(request, endpoint, self_), request.body);
+  const tracing::StageScope stage(exchange.trace(), "Forward", tracing::SpanKind::kClient);
+  const std::string head = head_for(exchange, endpoint, self_);
+  auto answer = connections_.exchange(endpoint, head, exchange.request.body);
   if (!answer && answer.error().code() == Code::kUnavailable) {
     reason = answer.error().message();
     return std::nullopt;

@@ -5,12 +5,14 @@
 #include <charconv>
 #include <utility>
 
+#include "base/observe/failure.h"
 #include "base/observe/request_log.h"
 #include "service/api/answer.h"
 #include "service/api/fresh_reads.h"
 #include "service/api/leader_wait.h"
 #include "service/http/content_encoding.h"
 #include "service/http/exchange/on_executor.h"
+#include "service/http/request_span.h"
 
 namespace quiver::service {
 namespace {
@@ -224,7 +226,8 @@ void Front::log(const Exchange& exchange) const {
   facts.seconds = exchange.seconds();
   facts.answer_bytes = exchange.response.body.size();
   facts.request_id = exchange.request.request_id;
-  facts.trace_id = trace_id_of(exchange.request.traceparent);
+  const std::string trace_id = exchange.trace().logged_id(exchange.request.traceparent);
+  facts.trace_id = trace_id;
   facts.remote = exchange.remote;
   log_request(facts);
 }
@@ -245,9 +248,19 @@ void Front::audit(const Exchange& exchange) const {
   event.outcome = outcome_of(status);
   event.status = status;
   event.request_id = exchange.request.request_id;
-  event.trace_id = trace_id_of(exchange.request.traceparent);
+  const std::string trace_id = exchange.trace().logged_id(exchange.request.traceparent);
+  event.trace_id = trace_id;
   event.remote = exchange.remote;
   log->write(exchange.principal(), event);
+}
+
+void Front::trace(Exchange& exchange) const noexcept {
+  if (!exchange.trace().is_sampled()) return;
+  run_logged("tracing", [&] {
+    const Route* route = exchange.route;
+    runtime_.tracer()->add(request_span(
+        exchange, route == nullptr ? std::string_view() : collection_of(exchange, *route)));
+  });
 }
 
 /// Blocks for a token whose validity is in the database: such a caller sends large bodies rarely.

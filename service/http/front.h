@@ -33,6 +33,9 @@ class Front {
   void audit(const Exchange& exchange) const;
   /// Writes an answered request to the request log, if there is one.
   void log(const Exchange& exchange) const;
+  /// Ends the trace of an answered request, and hands it to the tracer if it is sampled. The last
+  /// of these functions.
+  void trace(Exchange& exchange) const noexcept;
 
   [[nodiscard]] const HttpOptions& options() const { return options_; }
   [[nodiscard]] api::Runtime& runtime() const { return runtime_; }

@@ -18,6 +18,7 @@ struct HttpOptions {
   std::size_t inline_body_bytes = 64ULL << 10;
   /// Larger answers are compressed for clients that ask; 0: none are.
   std::size_t compress_above_bytes = 32ULL << 10;
+  bool is_https = false;    ///< for traces; a server sets it by its TLS options
   bool cors = false;        ///< answer browsers of any origin
   bool has_console = true;  ///< serve the web console
 };

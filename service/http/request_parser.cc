@@ -4,6 +4,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "service/tracing/trace_context.h"
+
 namespace quiver::service {
 namespace {
 
@@ -76,6 +78,8 @@ void RequestParser::on_field_impl(http::field name, StringView name_text, String
     std::transform(value.begin(), value.end(), request_.content_encoding.begin(), to_lower);
   } else if (name == http::field::content_length) {
     std::from_chars(value.data(), value.data() + value.size(), declared_length_);
+  } else if (name == http::field::host) {
+    request_.host.assign(value.data(), value.size());
   } else if (name == http::field::range) {
     request_.range.assign(value.data(), value.size());
   } else if (name == http::field::content_type) {
@@ -103,7 +107,9 @@ void RequestParser::take_unknown_field(std::string_view name, std::string_view v
   } else if (equals_ignoring_case(name, "x-tracing-id")) {
     if (request_.request_id.empty() && is_request_id(value)) request_.request_id = value;
   } else if (equals_ignoring_case(name, "traceparent")) {
-    if (is_traceparent(value)) request_.traceparent = value;
+    if (tracing::is_traceparent(value)) request_.traceparent = value;
+  } else if (equals_ignoring_case(name, "tracestate")) {
+    tracing::append_tracestate(request_.tracestate, value);
   } else if (equals_ignoring_case(name, "x-quiver-forwarded")) {
     request_.forwarded_by = value;
   } else if (equals_ignoring_case(name, "x-quiver-secret")) {

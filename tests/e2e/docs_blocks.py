@@ -163,7 +163,7 @@ class Sandbox:
             self.session.wait()
 
     def environment(self):
-        env = {k: v for k, v in os.environ.items() if not k.startswith("QUIVER__")}
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("QUIVER__", "OTEL_"))}
         return env | {"PATH": f"{self.folder}/bin:{env['PATH']}", "TMPDIR": f"{self.folder}/tmp",
                       "PYTHONPATH": self.python_path, "PYTHONDONTWRITEBYTECODE": "1"}
 

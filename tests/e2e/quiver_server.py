@@ -90,7 +90,7 @@ class Server:
         grpc = grpc or clients_use_grpc()
         self.grpc_port = free_port() if grpc else None
         self.log = self.data_dir.with_name(self.data_dir.name + ".log")
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith("QUIVER__")} | (env or {})
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("QUIVER__", "OTEL_"))} | (env or {})
         if grpc:
             self.env["QUIVER__GRPC__PORT"] = str(self.grpc_port)
         self.args = [str(a) for a in args]

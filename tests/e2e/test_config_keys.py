@@ -24,8 +24,9 @@ from patience import comes_true, patience
 from quiver_cluster import HAS_ETCD, three_free_ports
 from quiver_server import Server, binary, free_port
 from test_access import Certificates, TlsServer, token
+from trace_collector import Collector
 
-ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("QUIVER__")}
+ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith(("QUIVER__", "OTEL_"))}
 VECTORS = {"vectors": {"size": 2, "distance": "Dot"}}
 
 # Settings of the shared servers; all others have their defaults.
@@ -600,6 +601,40 @@ def check_log_slow(servers):
     assert "slow request" not in log_of("60000")
 
 
+@functools.cache
+def check_tracing(servers):
+    """Keys of `tracing` with a collector in this process; more is in test_tracing.py."""
+    def traced(collector, **settings):
+        server = servers.new({"tracing.endpoint": collector.url} | {f"tracing.{key}": value for key, value in settings.items()})
+        for _ in range(200):
+            server.get("/collections")
+        return server
+
+    with Collector() as collector:
+        server = traced(collector, interval_s=0.02, service_name="mine", headers="api-key=x")
+        assert comes_true(lambda: len(collector.named("GET /collections")) == 200)
+        assert collector.spans[0].resource["service.name"] == "mine" and collector.posts[0][1]["api-key"] == "x"
+        server.stop()
+    with Collector() as collector:
+        traced(collector, interval_s=3600, sample_ratio=0.5).stop()
+        assert 20 < len(collector.named("GET /collections")) < 180 and collector.spans[0].resource["service.name"] == "quiver"
+        assert len(collector.posts) == 1, "they waited for the end"
+    with Collector(status=None) as collector:
+        server = traced(collector, interval_s=0.02, timeout_s=0.1, max_queued_spans=10)
+        assert comes_true(lambda: server.metric("tracing_posts_failed_total") > 0), "the timeout is usually 10 s"
+        assert server.metric("tracing_spans_dropped_total", reason="queue_full") > 100
+    assert "no PEM file with certificates" in log_of_tracing(servers, {"tracing.ca_cert": "/no/such.pem"})
+    assert "no PEM file with certificates" not in log_of_tracing(servers, {})
+
+
+def log_of_tracing(servers, settings):
+    """What the log says of a collector that speaks no TLS."""
+    with Collector() as collector:
+        server = servers.new({"tracing.endpoint": collector.url.replace("http:", "https:"), "tracing.interval_s": 0.02} | settings)
+        assert comes_true(lambda: server.metric("tracing_posts_failed_total") > 0)
+        return server.log.read_text()
+
+
 def check_identity(servers):
     assert servers["changed"].get("/").json["title"].startswith("qdrant ")
     assert servers["usual"].get("/").json["title"].startswith("quiver ")
@@ -727,6 +762,14 @@ CHECKS = {
     "log.format": check_log_format,
     "log.requests": check_log_requests,
     "log.slow_ms": check_log_slow,
+    "tracing.endpoint": check_tracing,
+    "tracing.sample_ratio": check_tracing,
+    "tracing.service_name": check_tracing,
+    "tracing.headers": check_tracing,
+    "tracing.ca_cert": check_tracing,
+    "tracing.timeout_s": check_tracing,
+    "tracing.interval_s": check_tracing,
+    "tracing.max_queued_spans": check_tracing,
     "console.enabled": check_console,
     "compat.identity": check_identity,
     "cluster.peers": check_cluster,
@@ -748,7 +791,7 @@ def test_every_key_has_a_check():
     printed = subprocess.run([binary(), "serve", "--print-config"], capture_output=True, check=True, text=True, env=ENVIRONMENT)
     keys = {f"{section}.{key}" for section, values in tomllib.loads(printed.stdout).items() for key in values}
     assert keys == set(CHECKS)
-    assert len({key.split(".")[0] for key in keys}) == 12
+    assert len({key.split(".")[0] for key in keys}) == 13
 
 
 @pytest.mark.parametrize("key", CHECKS)

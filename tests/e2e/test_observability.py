@@ -56,7 +56,7 @@ def samples_of(text):
 
 @pytest.fixture
 def samples(new_server):
-    server = new_server(grpc=True).start()
+    server = new_server(grpc=True, env={"QUIVER__TRACING__ENDPOINT": "http://127.0.0.1:1"}).start()
     server.put("/collections/a", {"vectors": {"size": 2, "distance": "Dot"}}).result
     server.put("/collections/a/points?wait=true", {"points": [{"id": 1, "vector": [1, 2]}]}).result
     server.post("/collections/a/points/query", {"query": [1, 2]}).result

@@ -17,8 +17,8 @@ constexpr std::string_view kOkSuffix = ",\"status\":\"ok\",\"time\":";
 }  // namespace
 
 std::string Exchange::describe() const {
-  const std::string_view id =
-      request.request_id.empty() ? trace_id_of(request.traceparent) : request.request_id;
+  const std::string id =
+      request.request_id.empty() ? trace().logged_id(request.traceparent) : request.request_id;
   return fmt::format("{} {}{}{}", to_string(request.method), request.target,
                      id.empty() ? "" : ", request ", id);
 }

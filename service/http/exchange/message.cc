@@ -20,14 +20,6 @@ void append_number(std::string& out, std::uint64_t value) {
   out.append(text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr);
 }
 
-bool is_hex(std::string_view text) {
-  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
-bool is_all_zeros(std::string_view text) {
-  return text.find_first_not_of('0') == std::string_view::npos;
-}
-
 void append_header(std::string& out, std::string_view name, std::string_view value) {
   if (value.empty()) return;
   out += "\r\n";
@@ -100,6 +92,8 @@ void Request::clear() {
   if_none_match.clear();
   request_id.clear();
   traceparent.clear();
+  tracestate.clear();
+  host.clear();
   requested_headers.clear();
   is_preflight = false;
   range.clear();
@@ -177,23 +171,6 @@ bool is_request_id(std::string_view text) {
   constexpr std::size_t kMaxBytes = 128;
   return !text.empty() && text.size() <= kMaxBytes &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
-}
-
-bool is_traceparent(std::string_view text) {
-  constexpr std::size_t kBytes = 2 + 1 + 32 + 1 + 16 + 1 + 2;
-  if (text.size() < kBytes || text[2] != '-' || text[35] != '-' || text[52] != '-') return false;
-  const auto version = text.substr(0, 2);
-  const auto trace = text.substr(3, 32);
-  const auto parent = text.substr(36, 16);
-  if (!is_hex(version) || !is_hex(trace) || !is_hex(parent) || !is_hex(text.substr(53, 2))) {
-    return false;
-  }
-  if (version == "ff" || is_all_zeros(trace) || is_all_zeros(parent)) return false;
-  return text.size() == kBytes || (version != "00" && text[kBytes] == '-' && is_request_id(text));
-}
-
-std::string_view trace_id_of(std::string_view traceparent) {
-  return traceparent.empty() ? traceparent : traceparent.substr(3, 32);
 }
 
 bool is_header_list(std::string_view text) {

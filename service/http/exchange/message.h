@@ -29,6 +29,8 @@ struct Request {
   std::string if_none_match;
   std::string request_id;         ///< header `x-request-id`, or `x-tracing-id`; see `is_request_id`
   std::string traceparent;        ///< header `traceparent`, if it is one
+  std::string tracestate;         ///< header `tracestate`; means nothing without `traceparent`
+  std::string host;               ///< header `host`
   std::string requested_headers;  ///< of a browser's preflight; see `is_header_list`
   bool is_preflight = false;      ///< a browser asks what it may send (CORS)
   std::string range;              ///< header `range`
@@ -58,10 +60,6 @@ struct Response {
 
 /// True for 1 to 128 visible ASCII characters: others must not come into headers and logs.
 [[nodiscard]] bool is_request_id(std::string_view text);
-/// True for a `traceparent` as W3C defines it (Trace Context, 3.2).
-[[nodiscard]] bool is_traceparent(std::string_view text);
-/// The 32 hex digits of a `traceparent`; "" for "".
-[[nodiscard]] std::string_view trace_id_of(std::string_view traceparent);
 /// True for names of headers between commas, of at most 1024 characters.
 [[nodiscard]] bool is_header_list(std::string_view text);
 

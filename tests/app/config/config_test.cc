@@ -26,6 +26,29 @@ TEST(ConfigTest, KeysAreUniqueAndDescribed) {
   }
 }
 
+TEST(ConfigTest, VariablesOfOpenTelemetryAreTheLowestSource) {
+  const char* environment[] = {"OTEL_EXPORTER_OTLP_ENDPOINT=http://general:4318/",
+                               "OTEL_EXPORTER_OTLP_ENDPOINTS=http://other",
+                               "OTEL_SERVICE_NAME=",
+                               "OTEL_EXPORTER_OTLP_HEADERS=a=b",
+                               "QUIVER__TRACING__HEADERS=c=d",
+                               nullptr};
+  const auto config = load_config({}, environment);
+  ASSERT_TRUE(config) << message(config);
+  const auto& tracing = config->settings().server.tracing;
+  EXPECT_EQ(tracing.endpoint, "http://general:4318/v1/traces");
+  EXPECT_EQ(tracing.service_name, "quiver");
+  EXPECT_EQ(tracing.headers, "c=d");
+  const char* wrong[] = {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=grpc://c:4317", nullptr};
+  EXPECT_THAT(message(load_config({}, wrong)),
+              HasSubstr("tracing.endpoint (environment OTEL_EXPORTER_OTLP_TRACES_ENDPOINT)"));
+  const char* disabled[] = {wrong[0], "OTEL_SDK_DISABLED=TRUE", nullptr};
+  EXPECT_TRUE(load_config({}, disabled));
+  Flags flags;
+  flags.set = {"tracing.endpoint="};
+  EXPECT_FALSE(load_config(flags, environment)->settings().server.tracing.is_on());
+}
+
 TEST(ConfigTest, EveryDefaultPassesItsOwnCheckAndRoundTrips) {
   for (const Key& key : keys()) {
     const ParamValue value = key.get(Settings());

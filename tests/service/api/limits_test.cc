@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 class StrictCall final : public Call {
  public:
   explicit StrictCall(Runtime& runtime) : Call(runtime) {
-    begin();
+    begin("");
     set_principal(Principal(Principal::Level::kManage));
   }
   std::string describe() const override { return "a test"; }
@@ -169,7 +169,7 @@ TEST_F(LimitsTest, ReadsTakeTokensAndSayWhenToComeBack) {
               HasSubstr("Read rate limit exceeded: Operation requires 4 tokens but only 0.0 were "
                         "available. Retry after 60s"));
   EXPECT_EQ(call_.retry_after_s(), 60U);
-  call_.begin();
+  call_.begin("");
   EXPECT_EQ(call_.retry_after_s(), 1U);
 }
 

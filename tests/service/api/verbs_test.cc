@@ -29,11 +29,11 @@ class TestCall final : public Call {
  public:
   TestCall(Runtime& runtime, Access access) : Call(runtime) {
     using Level = Principal::Level;
-    begin();
+    begin("");
     set_principal(Principal(access == Access::kRead ? Level::kGlobalRead : Level::kManage));
   }
   TestCall(Runtime& runtime, const Principal& principal) : Call(runtime) {
-    begin();
+    begin("");
     set_principal(principal);
   }
   std::string describe() const override { return "a test"; }

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
 
 #include "base/clock.h"
+#include "tests/patience.h"
 #include "tests/service/client/listener.h"
 
 namespace quiver::client {
@@ -29,6 +31,28 @@ TEST(ServerConnectionTest, ADeadlineEndsTheWaitForAnAnswer) {
       << answer.error().to_string();
   EXPECT_GE(watch.seconds(), 0.15);
   EXPECT_LT(watch.seconds(), 30) << "the endpoint's limit is a minute";
+}
+
+TEST(ServerConnectionTest, AnInterruptionEndsTheWaitForAnAnswer) {
+  const Listener hangs;
+  ServerConnection connection(hangs.endpoint(), "");
+  connection.interrupt();  // nothing to break yet
+  std::atomic<bool> has_ended = false;
+  std::thread asks([&] {
+    EXPECT_FALSE(connection.exchange("GET", "/", "")) << "the endpoint's limit is a minute";
+    has_ended = true;
+  });
+  EXPECT_TRUE(comes_true([&] {
+    connection.interrupt();
+    return has_ended.load();
+  }));
+  asks.join();
+  std::thread server([&] {
+    { const Socket interrupted = hangs.accept(); }
+    hangs.answer_once(kOk);
+  });
+  EXPECT_TRUE(connection.exchange("GET", "/", "")) << "it connects anew";
+  server.join();
 }
 
 TEST(ServerConnectionTest, AnAnswerThatComesInDropsEndsAtTheDeadline) {

@@ -130,7 +130,7 @@ class TestRpc final : public Rpc {
   TestRpc(api::Runtime& runtime, const Method& method, const access::Principal& principal,
           std::string request)
       : Rpc(runtime, method), request_(std::move(request)) {
-    begin();
+    begin("");
     set_principal(principal);
   }
   [[nodiscard]] std::optional<double> seconds_left() const override { return std::nullopt; }

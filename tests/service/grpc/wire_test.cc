@@ -74,6 +74,21 @@ TEST(MessageReader, RefusesALongMessageByItsPrefix) {
   EXPECT_NE(taken.error().text.find("may have 10 bytes, this one has 11"), std::string::npos);
 }
 
+TEST(RequestHeadTest, KeepsOnlyTracesThatAreOnes) {
+  constexpr std::string_view kTrace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  RequestHead head;
+  head.set("traceparent", "x");
+  EXPECT_EQ(head.traceparent, "");
+  head.set("traceparent", kTrace);
+  head.set("tracestate", "a=1");
+  head.set("tracestate", "b=2");
+  head.set("tracestate", "c=\n");
+  head.set(":authority", "localhost:6334");
+  EXPECT_EQ(head.traceparent, kTrace);
+  EXPECT_EQ(head.tracestate, "a=1,b=2");
+  EXPECT_EQ(head.authority, "localhost:6334");
+}
+
 TEST(Timeout, HasDigitsAndAUnit) {
   EXPECT_DOUBLE_EQ(parse_timeout("2H").value(), 7200);
   EXPECT_DOUBLE_EQ(parse_timeout("3M").value(), 180);
