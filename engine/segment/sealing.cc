@@ -2,10 +2,24 @@
 
 #include <string>
 
+#include "base/io/checked_files.h"
 #include "engine/segment/attributes.h"
 #include "engine/segment/columns.h"
 
 namespace quiver::engine {
+namespace {
+
+/// Verifies again what a new segment was made of: its checksums would vouch for bytes that changed
+/// since its inputs were opened.
+Result<> verify(const SegmentData& input) {
+  if (input.file != nullptr) QV_TRY(check_again(*input.file));
+  for (const auto& [key, column] : input.columns) {
+    if (column.file != nullptr) QV_TRY(check_again(*column.file));
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<SegmentData> write_segment(const NewSegment& segment, Directory& segments,
                                   const std::vector<FieldSchema>& fields, const Cancel& cancel,
@@ -15,6 +29,7 @@ Result<SegmentData> write_segment(const NewSegment& segment, Directory& segments
   QV_TRY(auto output, open_segment_file(*directory, segment.id, fields));
   QV_TRY(merge_columns(output, segment.inputs, segment.rows, *directory, segment.indexes));
   QV_TRY(make_attributes(output, *directory, cancel));
+  for (const Segment& input : segment.inputs) QV_TRY(verify(*input.data));
   QV_TRY(directory->sync());
   QV_TRY(segments.sync());
   return output;
