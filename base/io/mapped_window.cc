@@ -69,8 +69,9 @@ bool hash_apart(Bytes range, Checksum& sum) {
   if (missing.any()) (void)::madvise(window, size, MADV_WILLNEED);
   const MappedRegion region(window, size);
   sum.update(pages.subspan(first - begin, range.size()));
+  const bool is_read = !region.is_damaged();  // looks at a page, so it comes before `drop`
   missing.drop();
-  return !region.is_damaged();
+  return is_read;
 }
 
 }  // namespace quiver

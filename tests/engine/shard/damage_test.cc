@@ -525,28 +525,36 @@ TEST_F(UnreadableFile, TheScrubFindsChangedBytesOfEverySection) {
   EXPECT_GT(database_->scrub_status().n_pass_bytes, 0U);
   using Place = std::tuple<std::string, std::uint32_t, std::uint32_t>;
   std::set<Place> done;
-  const auto next = [&]() -> bool {
+  // The next section of each kind of file.
+  const auto flip_some = [&] {
+    std::vector<CheckedFile> flipped;
+    std::set<std::string> names;
     for (const CheckedFile& file : mapped()) {
       const fs::path path = path_now(file);
+      const fs::path folder = path.parent_path().filename();
+      const bool is_index = folder.string().starts_with("index-");
+      const std::string name = is_index ? folder / path.filename() : path.filename();
+      if (names.contains(name)) continue;
       for (const FilePart& part : *file.parts) {
-        const fs::path folder = path.parent_path().filename();
-        const std::string name =
-            folder.string().starts_with("index-") ? folder / path.filename() : path.filename();
         if (!done.emplace(name, part.section, part.field).second) continue;
-        SCOPED_TRACE(path.string() + ", section " + std::to_string(part.section));
-        const std::uint64_t n_before = database_->scrub_status().n_damages;
         flip(path, part.offset + part.size / 2);
-        scrub();
-        EXPECT_EQ(database_->scrub_status().n_damages, n_before + 1);
-        expect_all_again();
-        wait_for_rest();
-        return true;
+        flipped.push_back(file);
+        names.insert(name);
+        break;
       }
     }
-    return false;
+    return flipped;
   };
-  while (!HasFailure() && next()) {
+  for (auto flipped = flip_some(); !flipped.empty() && !HasFailure(); flipped = flip_some()) {
+    scrub();
+    for (const CheckedFile& each : flipped) {
+      const auto file = each.file.lock();
+      EXPECT_TRUE(file == nullptr || file->is_damaged()) << each.path;
+    }
+    expect_all_again();
+    wait_for_rest();
   }
+  EXPECT_GT(database_->scrub_status().n_damages, 20U);
   EXPECT_GT(done.size(), 60U) << "rows, columns, attributes, lists, a graph, impacts, tokens";
   EXPECT_EQ(collection_->info().n_damaged_segments, 0U);
   close();
@@ -596,6 +604,41 @@ TEST_F(UnreadableFile, MergesOfChangedSegmentsAreMadeUpFor) {
   close();
   open();
   EXPECT_TRUE(ask_all());
+}
+
+/// A partial update is made of the row in the store: what changed in a file is not stored.
+TEST_F(UnreadableFile, UpdatesAreNotMadeOfChangedBytes) {
+  open(config());
+  insert(0, kPoints);
+  wait_until_sealed();
+  std::uint64_t n_changed = 0;
+  for (const CheckedFile& file : mapped()) {
+    const fs::path path = path_now(file);
+    if (path.filename() != "rows.qvs") continue;
+    std::ifstream in(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    for (std::size_t at = text.find("some words"); at != std::string::npos;
+         at = text.find("some words", at + 1)) {
+      flip(path, at + 1);
+      ++n_changed;
+    }
+  }
+  ASSERT_GE(n_changed, kPoints / 2);
+  std::vector<PointId> ids;
+  for (std::uint64_t id = 0; id < kPoints; ++id) ids.push_back(PointId::number(id));
+  ASSERT_TRUE(update(SetPayload{R"({"new":1})", {}, ids}));
+  scrub();
+  wait_until([&] { return collection_->count({}, cancel_).value_or(0) == kPoints; });
+  ScrollRequest request;
+  request.limit = 2 * kPoints;
+  const auto page = collection_->scroll(request, cancel_);
+  ASSERT_TRUE(page);
+  ASSERT_EQ(page->points.size(), kPoints);
+  for (std::uint64_t id = 0; id < kPoints; ++id) {
+    std::string wanted = payload_of(id);
+    wanted.pop_back();
+    EXPECT_EQ(page->points[id].payload, wanted + R"(,"new":1})");
+  }
 }
 
 /// Bytes change while indexes are built, segments are replaced, and passes run all the time.
@@ -668,7 +711,9 @@ TEST_F(UnreadableFile, TheScrubMeetsAFileThatIsCutShort) {
     FileCheck check(file);
     const auto some = check.step();
     if (!some || *some == 0) continue;
-    fs::resize_file(path_now(file), *some / 2);
+    std::error_code error;
+    fs::resize_file(path_now(file), *some / 2, error);
+    if (error) continue;  // replaced since
     Result<std::size_t> n = 1;
     while (n && *n != 0) n = check.step();
     EXPECT_TRUE(file.file.expired() || file.file.lock()->is_damaged()) << file.path;
