@@ -79,7 +79,10 @@ std::optional<CheckedFile> find_checked(const MappedFile& file) { return registr
 
 Result<std::size_t> FileCheck::step() {
   const auto file = file_.file.lock();
-  if (part_ == file_.parts->size() || file == nullptr || file->is_damaged()) return 0;
+  if (part_ == file_.parts->size() || file == nullptr) return 0;
+  if (file->is_damaged()) {
+    return fail(Code::kDataLoss, fmt::format("`{}` cannot be read any more", file_.path));
+  }
   const FilePart& part = (*file_.parts)[part_];
   const auto n =
       static_cast<std::size_t>(std::min<std::uint64_t>(kBlockBytes, part.size - n_done_));

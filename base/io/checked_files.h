@@ -55,9 +55,9 @@ class FileCheck {
 
   explicit FileCheck(CheckedFile file) : file_(std::move(file)) {}
 
-  /// Reads the next block and returns its size; 0 at the end, if nobody uses the file, and if it is
-  /// damaged already. kDataLoss, naming the file and the part, if the part differs or cannot be
-  /// read; then the file is damaged from now on.
+  /// Reads the next block and returns its size; 0 at the end, and if nobody uses the file any more.
+  /// kDataLoss, naming the file, if it is damaged; also naming the part, if that differs or cannot
+  /// be read: then the file is damaged from now on.
   Result<std::size_t> step();
 
  private:

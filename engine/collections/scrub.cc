@@ -14,6 +14,12 @@ constexpr int kNice = 15;
 /// The thread sleeps when it is ahead of its rate by this much: fewer sleeps cost less.
 constexpr auto kMinSleep = std::chrono::milliseconds(20);
 
+/// Damaged files are told once; they wait for their shard.
+bool is_known_to_be_damaged(const CheckedFile& file) {
+  const auto mapped = file.file.lock();
+  return mapped != nullptr && mapped->is_damaged();
+}
+
 }  // namespace
 
 void Scrub::start(std::string root, NameOf name_of) {
@@ -106,6 +112,7 @@ std::vector<CheckedFile> Scrub::files() const {
 }
 
 bool Scrub::check(const CheckedFile& file) {
+  if (is_known_to_be_damaged(file)) return true;
   FileCheck check(file);
   while (true) {
     const auto n = check.step();

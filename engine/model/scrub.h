@@ -8,7 +8,7 @@ namespace quiver::engine {
 
 struct ScrubOptions {
   /// Bytes read per second, at most; at least 1. A pass takes as long as its bytes need.
-  std::uint64_t bytes_per_s = 32ULL << 20;
+  std::uint64_t bytes_per_s = 8ULL << 20;
   /// Seconds from the begin of a pass to that of the next; 0: passes only when asked for.
   double period_s = 3600;
 };

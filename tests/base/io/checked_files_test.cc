@@ -99,7 +99,7 @@ TEST_F(CheckedFilesTest, EveryChangedByteIsFound) {
     EXPECT_EQ(checked.error().code(), Code::kDataLoss);
     EXPECT_NE(checked.error().message().find(name), std::string::npos);
     EXPECT_TRUE(reader.file()->is_damaged());
-    EXPECT_TRUE(check_again(*reader.file())) << "damage is told once";
+    EXPECT_FALSE(check_again(*reader.file()));
   }
 }
 
@@ -164,13 +164,14 @@ TEST_F(CheckedFilesTest, MemoryIsLeftAsItWas) {
   const std::size_t n_pages = (bytes.size() + kPageBytes - 1) / kPageBytes;
   drop_pages("f");
   reader.file()->advise_random();  // so that reading a page does not read those around it
-  if (n_pages_in_memory(bytes) != 0) GTEST_SKIP() << "this file system keeps its pages in memory";
+  const std::size_t n_left = n_pages_in_memory(bytes);  // the one that was read at opening
+  if (n_left > 1) GTEST_SKIP() << "this file system keeps its pages in memory";
   volatile std::byte byte = bytes[100 * kPageBytes];
   byte = bytes[777 * kPageBytes];
   (void)byte;
-  ASSERT_EQ(n_pages_in_memory(bytes), 2U);
+  ASSERT_EQ(n_pages_in_memory(bytes), n_left + 2);
   EXPECT_TRUE(check_again(*reader.file()));
-  EXPECT_EQ(n_pages_in_memory(bytes), 2U);
+  EXPECT_EQ(n_pages_in_memory(bytes), n_left + 2);
   for (std::size_t at = 0; at < bytes.size(); at += kPageBytes) byte = bytes[at];
   EXPECT_TRUE(check_again(*reader.file()));
   EXPECT_EQ(n_pages_in_memory(bytes), n_pages);
