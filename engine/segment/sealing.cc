@@ -19,19 +19,29 @@ Result<> verify(const SegmentData& input) {
   return {};
 }
 
-}  // namespace
-
-Result<SegmentData> write_segment(const NewSegment& segment, Directory& segments,
-                                  const std::vector<FieldSchema>& fields, const Cancel& cancel,
-                                  const std::function<void(double)>& progress) {
+Result<SegmentData> write_files(const NewSegment& segment, Directory& segments,
+                                const std::vector<FieldSchema>& fields, const Cancel& cancel,
+                                const std::function<void(double)>& progress) {
   QV_TRY(auto directory, segments.subdirectory(std::to_string(segment.id)));
   QV_TRY(write_segment_file(*directory, segment.inputs, segment.rows, cancel, progress));
   QV_TRY(auto output, open_segment_file(*directory, segment.id, fields));
   QV_TRY(merge_columns(output, segment.inputs, segment.rows, *directory, segment.indexes));
   QV_TRY(make_attributes(output, *directory, cancel));
-  for (const Segment& input : segment.inputs) QV_TRY(verify(*input.data));
   QV_TRY(directory->sync());
   QV_TRY(segments.sync());
+  return output;
+}
+
+}  // namespace
+
+Result<SegmentData> write_segment(const NewSegment& segment, Directory& segments,
+                                  const std::vector<FieldSchema>& fields, const Cancel& cancel,
+                                  const std::function<void(double)>& progress) {
+  auto output = write_files(segment, segments, fields, cancel, progress);
+  // Changed bytes may also be why the output is none.
+  if (output || output.error().code() == Code::kDataLoss) {
+    for (const Segment& input : segment.inputs) QV_TRY(verify(*input.data));
+  }
   return output;
 }
 
