@@ -79,8 +79,8 @@ Result<> DatabaseImpl::start() {
 }
 
 std::string DatabaseImpl::collection_of(std::string_view path) const {
-  path.remove_prefix(collections_directory_->path().size() + 1);
-  const auto directory = path.substr(0, path.find('/'));
+  const std::size_t begin = collections_directory_->path().size() + 1;
+  const auto directory = path.substr(begin, path.find('/', begin) - begin);
   for (const auto& entry : collections_.all()) {
     if (entry->directory == directory) return entry->name;
   }

@@ -1,6 +1,9 @@
 #include "engine/segment/sealing.h"
 
+#include <memory>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "base/io/checked_files.h"
 #include "engine/segment/attributes.h"
@@ -10,13 +13,19 @@ namespace quiver::engine {
 namespace {
 
 /// Verifies again what a new segment was made of: its checksums would vouch for bytes that changed
-/// since its inputs were opened.
-Result<> verify(const SegmentData& input) {
-  if (input.file != nullptr) QV_TRY(check_again(*input.file));
-  for (const auto& [key, column] : input.columns) {
-    if (column.file != nullptr) QV_TRY(check_again(*column.file));
+/// since its inputs were opened. All files that differ are damaged afterwards; the first error.
+Result<> verify(std::span<const Segment> inputs) {
+  Result<> first;
+  const auto verify_file = [&](const std::shared_ptr<const MappedFile>& file) {
+    if (file == nullptr) return;
+    auto verified = check_again(*file);
+    if (!verified && first) first = std::move(verified);
+  };
+  for (const Segment& input : inputs) {
+    verify_file(input.data->file);
+    for (const auto& [key, column] : input.data->columns) verify_file(column.file);
   }
-  return {};
+  return first;
 }
 
 Result<SegmentData> write_files(const NewSegment& segment, Directory& segments,
@@ -40,7 +49,7 @@ Result<SegmentData> write_segment(const NewSegment& segment, Directory& segments
   auto output = write_files(segment, segments, fields, cancel, progress);
   // Changed bytes may also be why the output is none.
   if (output || output.error().code() == Code::kDataLoss) {
-    for (const Segment& input : segment.inputs) QV_TRY(verify(*input.data));
+    QV_TRY(verify(segment.inputs));
   }
   return output;
 }
