@@ -21,11 +21,13 @@ class Model:
 
     def __init__(self, server, name, seed, n_points):
         self.server, self.name, self.rng, self.points = server, name, random.Random(seed), {}
+        others = set(server.files("collections/*"))
         server.put(self.path(), {
             "vectors": {"": {"size": DENSE_DIM, "distance": "Dot"},
                         "tokens": {"size": TOKEN_DIM, "distance": "Dot",
                                    "multivector_config": {"comparator": "max_sim"}}},
             "sparse_vectors": {"words": {}}, "optimizers_config": {"indexing_threshold": 1}}).result
+        self.folder = server.data_dir / (set(server.files("collections/*")) - others).pop()
         for key, kind in (("color", "keyword"), ("n", "integer"), ("text", "text")):
             server.put(self.path("index?wait=true"), {"field_name": key, "field_schema": kind}).result
         for first in range(0, n_points, 500):
@@ -111,10 +113,10 @@ class Model:
         return sum(a is not None and a != b for a, b in zip(given, wanted)), n_refused
 
     def segment_files(self):
-        return files_below(self.server.data_dir / "collections", "segments")
+        return files_below(self.folder, "segments")
 
     def row_files(self):
-        return files_below(self.server.data_dir / "collections", "rows")
+        return files_below(self.folder, "rows")
 
 
 def files_below(folder, part):
