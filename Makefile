@@ -1,5 +1,5 @@
 # What people type. Every target is a script that also works on its own, from any folder.
-.PHONY: demo bench demo-cluster soak-cluster bench-peers bench-late-interaction late-interaction-table test test-all conformance soak-operations setup build gpu gpu-check deb wheel site format tidy docs clean help
+.PHONY: demo bench demo-cluster soak-cluster bench-peers bench-late-interaction late-interaction-table test test-all conformance soak-operations soak-flips setup build gpu gpu-check deb wheel site format tidy docs clean help
 
 help:
 	@echo "make demo      set up, build, load the sample, run a tour of queries, stop"
@@ -13,6 +13,7 @@ help:
 	@echo "make conformance  our wire tests with the stock client CLIENT= (a version on PyPI), over REST and gRPC"
 	@echo "make soak-operations  STEPS= random operations (default 100,000), compared with the stock client's local mode"
 	@echo "make soak-cluster  ROUNDS= faults against three nodes under load (default 50)"
+	@echo "make soak-flips  MINUTES= of flipped bits and cuts in files of a stopped and a running server (default 55)"
 	@echo "make build     the release build: build/release/quiver"
 	@echo "make gpu       the module for NVIDIA GPUs: build/gpu/libquiver_gpu_cuda.so (wants nvcc)"
 	@echo "make gpu-check  on a machine with an NVIDIA GPU: the module's answers beside the CPU's, and its speed"
@@ -62,6 +63,11 @@ soak-cluster:
 	@scripts/setup
 	@scripts/build release quiver
 	@.venv/bin/python -B tests/e2e/soak_cluster.py --rounds $(or $(ROUNDS),50)
+
+soak-flips:
+	@scripts/setup
+	@scripts/build release quiver
+	@.venv/bin/python -B tests/e2e/soak_flips.py --minutes $(or $(MINUTES),55) $(if $(SEED),--seed $(SEED))
 
 setup:
 	@scripts/setup

@@ -86,6 +86,8 @@ class ClusterDatabase final : public engine::Database {
   [[nodiscard]] engine::Snapshots* snapshots() override {
     return snapshots_ ? &*snapshots_ : nullptr;
   }
+  [[nodiscard]] Result<std::uint64_t> request_scrub() override { return local_.request_scrub(); }
+  [[nodiscard]] engine::ScrubStatus scrub_status() const override { return local_.scrub_status(); }
   [[nodiscard]] bool ready(std::string* why) const override { return local_.ready(why); }
   [[nodiscard]] Executor& compute() override { return local_.compute(); }
   Result<> close() override { return local_.close(); }

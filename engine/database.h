@@ -18,6 +18,7 @@
 #include "engine/model/alias.h"
 #include "engine/model/repair_report.h"
 #include "engine/model/replication.h"
+#include "engine/model/scrub.h"
 #include "engine/snapshots.h"
 #include "storage/rows/runtime.h"
 
@@ -37,6 +38,7 @@ struct DatabaseOptions {
   gpu::Devices* devices = nullptr;  ///< help with searches; outlive the database; nullptr: none
   /// The cluster that the collections are parts of; outlives the database; nullptr: none.
   Replication* replication = nullptr;
+  ScrubOptions scrub;          ///< how mapped files are read again
   bool record_queries = true;  ///< keep samples of queries of multi-vectors, also on disk
   /// Seams for fault tests: the file system of the shard stores, and the directories of segments.
   std::shared_ptr<storage::FileSystemSeam> store_file_system;
@@ -118,6 +120,13 @@ class Database {
 
   /// nullptr if this database makes none.
   [[nodiscard]] virtual Snapshots* snapshots() { return nullptr; }
+
+  /// Reads all mapped files again, now or as soon as a running pass has ended, and returns at once:
+  /// the number of whole passes (`ScrubStatus::n_passes`) after which that is done.
+  [[nodiscard]] virtual Result<std::uint64_t> request_scrub() {
+    return fail(Code::kUnimplemented, "files are not read again here");
+  }
+  [[nodiscard]] virtual ScrubStatus scrub_status() const { return {}; }
 
   /// True when every collection can serve; else the reason in `why`.
   [[nodiscard]] virtual bool ready(std::string* why) const = 0;

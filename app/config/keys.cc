@@ -141,6 +141,19 @@ void declare_storage(std::vector<Key>& keys) {
       "not be on disk.");
 }
 
+void declare_scrub(std::vector<Key>& keys) {
+  Section section(keys, "scrub");
+  section.integer("mb_per_s", QV_AT(database.scrub.bytes_per_s), {.min = 1, .max = 1 << 16},
+                  "Rate at which mapped files are read again and compared with their checksums.",
+                  "More finds damage earlier and costs more of the disk; a pass takes the size of "
+                  "all segments, divided by this.",
+                  kMiB);
+  section.number("period_s", QV_AT(database.scrub.period_s), {.max = 1e9},
+                 "Time from the begin of a pass over all mapped files to the next; 0: only when "
+                 "`POST /v1/scrub` asks.",
+                 "A byte that changes in a file in use is found within this time and a pass.");
+}
+
 void declare_service(std::vector<Key>& keys) {
   Section section(keys, "service");
   section.string("host", QV_AT(server.host), "Address or name to listen on.",
@@ -448,6 +461,7 @@ void declare_cluster(std::vector<Key>& keys) {
 std::vector<Key> declare_keys() {
   std::vector<Key> keys;
   declare_storage(keys);
+  declare_scrub(keys);
   declare_service(keys);
   declare_grpc(keys);
   declare_tls(keys);

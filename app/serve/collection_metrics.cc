@@ -57,6 +57,30 @@ void add_collection(const std::string& name, const engine::Collection& collectio
 
 }  // namespace
 
+namespace {
+
+void add_scrub(const engine::ScrubStatus& scrub, MetricsText& text) {
+  const auto add = [&](std::string_view metric, std::string_view help, MetricType type,
+                       double value) { text.sample(metric, help, type, {}, value); };
+  using enum MetricType;
+  add("scrub_running", "1 while mapped files are read again", kGauge, scrub.is_running ? 1 : 0);
+  add("scrub_pass_bytes", "Bytes read by the running pass, or by the last one", kGauge,
+      static_cast<double>(scrub.n_pass_bytes));
+  add("scrub_pass_bytes_expected", "Bytes that this pass is to read", kGauge,
+      static_cast<double>(scrub.n_pass_bytes_total));
+  add("scrub_bytes_total", "Bytes of mapped files read again", kCounter,
+      static_cast<double>(scrub.n_bytes));
+  add("scrub_passes_total", "Whole passes over all mapped files", kCounter,
+      static_cast<double>(scrub.n_passes));
+  add("scrub_damages_total", "Files that a pass found damaged while they were in use", kCounter,
+      static_cast<double>(scrub.n_damages));
+  if (!scrub.last_pass_age_s) return;
+  add("scrub_last_pass_age_seconds", "Time since the last whole pass ended", kGauge,
+      *scrub.last_pass_age_s);
+}
+
+}  // namespace
+
 void collect_collection_metrics(const engine::Database& database, MetricsText& text) {
   const auto gauge = [&](std::string_view metric, std::string_view help, std::uint64_t value) {
     text.sample(metric, help, MetricType::kGauge, {}, static_cast<double>(value));
@@ -69,6 +93,7 @@ void collect_collection_metrics(const engine::Database& database, MetricsText& t
         memory.cache_bytes);
   gauge("storage_write_buffer_bytes", "Rows in memory that are not yet in table files",
         memory.write_buffer_bytes);
+  add_scrub(database.scrub_status(), text);
   for (const auto& [name, collection] : database.open_collections()) {
     add_collection(name, *collection, text);
   }

@@ -134,6 +134,11 @@ std::uintptr_t whole_pages(std::size_t size) {
 
 }  // namespace
 
+void damage_region(const void* address) {
+  RegionSlot* slot = find(reinterpret_cast<std::uintptr_t>(address));
+  if (slot != nullptr) (void)put_zeros(*slot);  // if this fails, the region is marked at least
+}
+
 MappedRegion::MappedRegion(void* address, std::size_t size) {
   if (size == 0) return;
   install_handler();

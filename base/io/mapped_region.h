@@ -5,6 +5,8 @@
 // damaged and replaces all of it by zeros; the thread goes on. Readers ask afterwards whether the
 // region is damaged (`MappedFile::is_damaged`).
 //
+// Somebody who finds that bytes of a region changed marks it in the same way (`damage_region`).
+//
 // If a file is cut short, the rest of its last page reads as zeros without a signal. So a region
 // also remembers a non-zero byte near its end, and counts as damaged if that byte changes.
 //
@@ -18,6 +20,10 @@
 namespace quiver {
 
 struct RegionSlot;
+
+/// Damages the region that holds `address`, as if one of its pages could not be read. Nothing
+/// happens if there is none. The caller keeps the region mapped.
+void damage_region(const void* address);
 
 /// Owns `size` bytes mapped at `address` and unmaps them at the end. The first region installs the
 /// handler. A SIGBUS at any other address is handled as before.

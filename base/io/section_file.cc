@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/io/checked_files.h"
 #include "base/io/section_layout.h"
 
 namespace quiver {
@@ -29,6 +30,28 @@ T read_as(Bytes bytes) {
   T value;
   std::memcpy(&value, bytes.data(), sizeof(value));
   return value;
+}
+
+/// Adds [from, to), bytes between sections, to `parts`.
+Result<> add_between(ReadableFile& file, std::uint64_t from, std::uint64_t to,
+                     std::vector<FilePart>& parts) {
+  std::vector<std::byte> bytes(to - from);
+  QV_TRY(file.read(from, bytes));
+  parts.push_back({from, to - from, checksum(bytes)});
+  return {};
+}
+
+/// The sections of a checked file, and everything between them.
+Result<std::vector<FilePart>> parts_of(ReadableFile& file, std::span<const SectionEntry> table) {
+  std::vector<FilePart> parts;
+  std::uint64_t end = 0;
+  for (const SectionEntry& entry : table) {
+    QV_TRY(add_between(file, end, entry.offset, parts));
+    parts.push_back({entry.offset, entry.size, entry.checksum, entry.kind, entry.field});
+    end = entry.offset + entry.size;
+  }
+  QV_TRY(add_between(file, end, file.size(), parts));
+  return parts;
 }
 
 }  // namespace
@@ -140,7 +163,9 @@ Result<SectionReader> SectionReader::open(const SectionFormat& format, const Dir
   QV_TRY(const auto file, directory.open_file(name));
   SectionReader reader(format, fmt::format("{}/{}", directory.path(), name));
   QV_TRY(reader.check(*file));
+  QV_TRY(auto parts, parts_of(*file, reader.table_));
   QV_TRY(reader.file_, file->map());
+  remember_checked(reader.path_, reader.file_, std::move(parts));
   const SharedBytes bytes = shared_bytes(reader.file_);
   for (const SectionEntry& entry : reader.table_) {
     reader.sections_.emplace(std::pair(entry.kind, entry.field),

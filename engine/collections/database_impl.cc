@@ -51,7 +51,8 @@ DatabaseImpl::DatabaseImpl(DatabaseOptions options)
       snapshot_readers_(1, "snapshot", kSnapshotNice),
       collections_(options_.data_dir, options_.max_open_collections, context_, gate_, compute_),
       snapshots_(options_.snapshots_dir, options_.data_dir, gate_, collections_, context_,
-                 snapshot_readers_) {}
+                 snapshot_readers_),
+      scrub_(options_.scrub) {}
 
 DatabaseImpl::~DatabaseImpl() {
   if (auto closed = close(); !closed) log_error("closing: {}", closed.error().message());
@@ -71,8 +72,19 @@ Result<> DatabaseImpl::start() {
   QV_TRY(snapshots_.start());
   log_check_ = std::thread(
       [this] { run_logged("reading logs", [this] { collections_.check_all_logs(); }); });
+  scrub_.start(collections_directory_->path() + "/",
+               [this](std::string_view path) { return collection_of(path); });
   ticker_ = std::thread([this] { tick_until_closed(); });
   return {};
+}
+
+std::string DatabaseImpl::collection_of(std::string_view path) const {
+  const std::size_t begin = collections_directory_->path().size() + 1;
+  const auto directory = path.substr(begin, path.find('/', begin) - begin);
+  for (const auto& entry : collections_.all()) {
+    if (entry->directory == directory) return entry->name;
+  }
+  return std::string(directory);
 }
 
 void DatabaseImpl::fill_context() {
@@ -263,6 +275,7 @@ Result<> DatabaseImpl::close() {
     snapshots_.close();
     tick_wake_.notify_all();
   }
+  scrub_.close();
   if (ticker_.joinable()) ticker_.join();
   if (log_check_.joinable()) log_check_.join();
   auto result = collections_.close_all();

@@ -14,12 +14,14 @@
 #include "engine/collections/catalog_gate.h"
 #include "engine/collections/collection_table.h"
 #include "engine/collections/database_snapshots.h"
+#include "engine/collections/scrub.h"
 #include "engine/database.h"
 #include "engine/shard/shard_context.h"
 
 namespace quiver::engine {
 
-/// Thread-safe after `start`. Two threads of its own: one ticks, one reads logs after the start.
+/// Thread-safe after `start`. Two threads of its own: one ticks, one reads logs after the start;
+/// the scrub has a third.
 class DatabaseImpl final : public Database {
  public:
   explicit DatabaseImpl(DatabaseOptions options);
@@ -52,6 +54,8 @@ class DatabaseImpl final : public Database {
   [[nodiscard]] std::vector<Alias> aliases() const override;
   Result<> resolve_lookups(const std::string& name, Query& query) override;
   [[nodiscard]] Snapshots* snapshots() override { return &snapshots_; }
+  [[nodiscard]] Result<std::uint64_t> request_scrub() override { return scrub_.request(); }
+  [[nodiscard]] ScrubStatus scrub_status() const override { return scrub_.status(); }
   [[nodiscard]] bool ready(std::string* why) const override;
   [[nodiscard]] Executor& compute() override { return compute_; }
   Result<> close() override QV_EXCLUDES(tick_mutex_);
@@ -62,6 +66,8 @@ class DatabaseImpl final : public Database {
                                             const std::string& field);
   [[nodiscard]] storage::Catalog& catalog() const { return gate_.catalog(); }
   void fill_context();
+  /// The collection that a file below `collections` belongs to.
+  [[nodiscard]] std::string collection_of(std::string_view path) const;
   void tick_until_closed() QV_EXCLUDES(tick_mutex_);
 
   const DatabaseOptions options_;
@@ -75,6 +81,7 @@ class DatabaseImpl final : public Database {
   CatalogGate gate_;
   CollectionTable collections_;
   DatabaseSnapshots snapshots_;
+  Scrub scrub_;
 
   Mutex tick_mutex_;
   CondVar tick_wake_;

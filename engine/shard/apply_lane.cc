@@ -58,7 +58,8 @@ bool ApplyLane::put_off() {
 }
 
 void ApplyLane::apply_group() noexcept {
-  group_.emplace(queue_.take(), table_.snapshot(), common_.config.load());
+  group_.emplace(queue_.take(), table_.snapshot(), common_.config.load(),
+                 [this](const PointId& id) { return common_.store().row(id); });
   const Result<> staged = guarded([this] { return stage(); });
   if (!staged) return finish_group(staged);
   if (group_->staging.empty()) return finish_empty_group();

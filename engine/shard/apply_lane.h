@@ -45,11 +45,11 @@ class ApplyLane {
   /// Requests that are committed together.
   struct Group {
     Group(std::list<QueuedRequest> taken, std::shared_ptr<const SegmentSet> now,
-          std::shared_ptr<const CollectionConfig> in_force)
+          std::shared_ptr<const CollectionConfig> in_force, Staging::StoredRow stored)
         : requests(std::move(taken)),
           base(std::move(now)),
           config(std::move(in_force)),
-          staging(*base, *config, nullptr) {}
+          staging(*base, *config, nullptr, std::move(stored)) {}
 
     std::list<QueuedRequest> requests;
     std::shared_ptr<const SegmentSet> base;

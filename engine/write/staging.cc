@@ -89,7 +89,8 @@ Result<> Staging::put_points(const PreparedPoints& points, Seq& next) {
       if (points.mode == UpsertMode::kInsertOnly && here) continue;
       if (points.mode == UpsertMode::kUpdateOnly && !here) continue;
       if (here && points.update_filter != nullptr) {
-        QV_TRY(const bool passing, passes(points.update_filter.get(), *current(row.id)));
+        QV_TRY(const RowPtr old, current(row.id));
+        QV_TRY(const bool passing, passes(points.update_filter.get(), *old));
         if (!passing) continue;
       }
     }
@@ -105,7 +106,7 @@ Result<> Staging::put_points(const PreparedPoints& points, Seq& next) {
 
 Result<> Staging::put_vectors(const PreparedPoints& points, Seq& next) {
   for (const auto& update : points.rows) {
-    const RowPtr old = current(update.id);
+    QV_TRY(const RowPtr old, current(update.id));
     if (old == nullptr) return no_such_point(update.id);
     QV_TRY(const bool passing, passes(points.update_filter.get(), *old));
     if (!passing) continue;
@@ -130,7 +131,7 @@ Result<> Staging::change_points(const PreparedChange& change, Seq& next) {
       if (exists(id)) put(id, nullptr, take(next));
       continue;
     }
-    const RowPtr old = current(id);
+    QV_TRY(const RowPtr old, current(id));
     if (old == nullptr) {
       if (must_exist(change.kind)) return no_such_point(id);
       continue;
@@ -181,11 +182,28 @@ bool Staging::exists(const PointId& id) const {
   return base_.find(id).has_value();
 }
 
-Staging::RowPtr Staging::current(const PointId& id) const {
-  if (auto row = staged(id)) return *row;
+const Staging::StoredRow& Staging::stored() const {
+  return below_ == nullptr ? stored_ : below_->stored();
+}
+
+Result<Staging::RowPtr> Staging::current(const PointId& id) const {
+  if (auto row = staged(id)) return *std::move(row);
   const auto place = base_.find(id);
-  if (!place) return nullptr;
-  return std::make_shared<const Row>(base_.segments[place->segment].row(place->row));
+  if (!place) return RowPtr();
+  const Segment& segment = base_.segments[place->segment];
+  if (!segment.data->sealed || !stored()) {
+    return std::make_shared<const Row>(segment.row(place->row));
+  }
+  QV_TRY(const auto bytes, stored()(id));
+  const Seq seq = segment.data->seqs[place->row];
+  if (bytes) {
+    QV_TRY(Row row, decode_row(id, *bytes, config_.fields));
+    if (row.seq == seq) return std::make_shared<const Row>(std::move(row));
+  }
+  return fail(Code::kUnavailable,
+              fmt::format("point {} is not the same in segment {} and in the store; the segment is "
+                          "damaged, try again later",
+                          id.to_string(), segment.data->id));
 }
 
 Result<bool> Staging::passes(const payload::Predicate* filter, const Row& row) const {

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -19,10 +22,15 @@ class Staging {
  public:
   /// nullptr: the point is deleted.
   using RowPtr = std::shared_ptr<const Row>;
+  /// The bytes of a row in the store; nullopt: there is none.
+  using StoredRow = std::function<Result<std::optional<std::string>>(const PointId&)>;
 
-  /// All three are borrowed; `below` is nullptr for the lowest layer.
-  Staging(const SegmentSet& base, const CollectionConfig& config, const Staging* below)
-      : base_(base), config_(config), below_(below) {}
+  /// All three are borrowed; `below` is nullptr for the lowest layer. If there is a `stored`, and
+  /// be it that of a layer below, edits of rows in files are made of what it says: bytes of mapped
+  /// files may have changed since they were verified, and an edit would store them for good.
+  Staging(const SegmentSet& base, const CollectionConfig& config, const Staging* below,
+          StoredRow stored = nullptr)
+      : base_(base), config_(config), below_(below), stored_(std::move(stored)) {}
 
   struct Change {
     PointId id;
@@ -50,14 +58,16 @@ class Staging {
   /// The row in a layer, or nullptr if it was deleted there; nullopt if no layer has the point.
   [[nodiscard]] std::optional<RowPtr> staged(const PointId& id) const;
   [[nodiscard]] bool exists(const PointId& id) const;
-  /// nullptr if the point does not exist.
-  [[nodiscard]] RowPtr current(const PointId& id) const;
+  /// nullptr if the point does not exist. kUnavailable if the store has another version.
+  [[nodiscard]] Result<RowPtr> current(const PointId& id) const;
+  [[nodiscard]] const StoredRow& stored() const;
   Result<bool> passes(const payload::Predicate* filter, const Row& row) const;
   void put(const PointId& id, RowPtr row, Seq seq);
 
   const SegmentSet& base_;
   const CollectionConfig& config_;
   const Staging* below_;
+  const StoredRow stored_;
   std::vector<Change> changes_;
   std::unordered_map<PointId, std::size_t> by_id_;
 };

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/io/checked_files.h"
 #include "payload/column/column.h"
 #include "payload/column/format.h"
 #include "payload/column/kinds.h"
@@ -136,13 +137,15 @@ constexpr std::size_t kBufferBytes =
 /// Reads a file and trusts none of its bytes before every check has passed.
 class ColumnFileOpener {
  public:
-  ColumnFileOpener(std::unique_ptr<ReadableFile> file, std::string_view name)
-      : file_(std::move(file)), name_(name) {}
+  ColumnFileOpener(const Directory& directory, std::unique_ptr<ReadableFile> file,
+                   std::string_view name)
+      : path_(fmt::format("{}/{}", directory.path(), name)), file_(std::move(file)), name_(name) {}
 
   Result<ColumnView> open(const FieldIndex& index) {
     QV_TRY(check_header());
     ColumnView view;
     QV_TRY(view.file, file_->map());
+    remember_checked(path_, view.file, {header_part(), rest_});
     bytes_ = shared_bytes(view.file);
     QV_TRY(read_table());
     QV_TRY(check_index(index));
@@ -179,11 +182,16 @@ class ColumnFileOpener {
     return check_origin();
   }
 
-  /// Reads the whole file, so that a bad disk is an error.
+  [[nodiscard]] FilePart header_part() const {
+    return {0, sizeof(Header), quiver::checksum(std::as_bytes(std::span(&header_, 1)))};
+  }
+
+  /// Reads the whole file, so that a bad disk is an error. Sets `rest_`.
   Result<std::uint64_t> checksum() {
     Header blank = header_;
     blank.checksum = 0;
     Checksum sum;
+    Checksum rest;
     sum.update(std::as_bytes(std::span(&blank, 1)));
     std::vector<std::byte> buffer(std::min<std::uint64_t>(kBufferBytes, file_->size()));
     for (std::uint64_t at = sizeof(Header); at < file_->size();) {
@@ -191,8 +199,10 @@ class ColumnFileOpener {
       const std::span<std::byte> some = std::span(buffer).first(n);
       QV_TRY(file_->read(at, some));
       sum.update(some);
+      rest.update(some);
       at += n;
     }
+    rest_ = {sizeof(Header), file_->size() - sizeof(Header), rest.digest()};
     return sum.digest();
   }
 
@@ -308,7 +318,9 @@ class ColumnFileOpener {
            view.sorted_rows.size() == view.sorted_integers.size() + view.sorted_doubles.size();
   }
 
+  const std::string path_;
   std::unique_ptr<ReadableFile> file_;
+  FilePart rest_;  ///< everything after the header
   SharedBytes bytes_;
   std::string_view name_;
   Header header_;
@@ -356,7 +368,7 @@ Result<> build_sealed_column(const FieldIndex& index, std::uint32_t n_rows,
 Result<ColumnView> open_column(const Directory& directory, std::string_view file_name,
                                const FieldIndex& index) {
   QV_TRY(auto file, directory.open_file(file_name));
-  return ColumnFileOpener(std::move(file), file_name).open(index);
+  return ColumnFileOpener(directory, std::move(file), file_name).open(index);
 }
 
 }  // namespace quiver::payload

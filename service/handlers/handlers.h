@@ -17,6 +17,7 @@ void add_cluster_routes(Routes& routes);
 void add_shard_key_routes(Routes& routes);
 void add_quota_routes(Routes& routes);
 void add_device_routes(Routes& routes);
+void add_scrub_routes(Routes& routes);
 void add_audit_routes(Routes& routes);
 void add_collection_routes(Routes& routes);
 void add_alias_routes(Routes& routes);

@@ -22,6 +22,7 @@ Routes all_routes() {
   add_shard_key_routes(routes);
   add_quota_routes(routes);
   add_device_routes(routes);
+  add_scrub_routes(routes);
   add_audit_routes(routes);
   add_console_routes(routes);
   return routes;

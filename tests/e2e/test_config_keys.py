@@ -251,6 +251,23 @@ def check_snapshots_dir(servers):
                       {"location": f"file://{servers.root}/snapshots/c/{name}"}).result is True
 
 
+def check_scrub(servers):
+    server = servers.new({"scrub.period_s": 0.05, "optimizer.idle_seal_s": 0.05})
+    assert comes_true(lambda: server.get("/v1/scrub").result["passes"] >= 3)
+    server.stop()
+    slow = servers.new({"scrub.period_s": 0, "scrub.mb_per_s": 4, "optimizer.idle_seal_s": 0.05})
+    slow.put("/collections/c", {"vectors": {"size": 1024, "distance": "Dot"}})
+    slow.put("/collections/c/points?wait=true",
+             {"points": [{"id": i, "vector": [float(i)] * 1024} for i in range(1100)]}).result
+    assert comes_true(lambda: slow.get("/collections/c").result["indexed_vectors_count"] == 1100)
+    assert slow.get("/v1/scrub").result["passes"] == 0
+    began = time.monotonic()
+    wanted = slow.post("/v1/scrub").result["done_after_passes"]
+    assert comes_true(lambda: slow.get("/v1/scrub").result["passes"] >= wanted)
+    read = slow.get("/v1/scrub").result["pass_bytes"]
+    assert read > 4 << 20 and time.monotonic() - began >= read / (4 << 20) - 0.5
+
+
 # Service.
 
 
@@ -712,6 +729,8 @@ CHECKS = {
     "storage.record_queries": check_record_queries,
     "storage.strict_mode": check_strict_mode,
     "storage.snapshots_dir": check_snapshots_dir,
+    "scrub.mb_per_s": check_scrub,
+    "scrub.period_s": check_scrub,
     "service.host": check_place,
     "service.http_port": check_place,
     "service.api_key": check_api_key,

@@ -12,9 +12,9 @@ namespace {
 constexpr double kLeastShare = 1e-2;
 
 using Examples = std::span<const index::PreparedQuery* const>;
-using Weights = std::span<const double>;
+using ExampleWeights = std::span<const double>;
 
-double sum_of_magnitudes(Weights weights) {
+double sum_of_magnitudes(ExampleWeights weights) {
   double sum = 0;
   for (const double weight : weights) sum += std::abs(weight);
   return sum;
@@ -27,7 +27,7 @@ double length_of(std::span<const double> values) {
 }
 
 /// Sum of `weights[e]` * vector of example e, as prepared: under Cosine of unit length.
-std::vector<double> sum_of(Examples examples, Weights weights, double& length_of_parts) {
+std::vector<double> sum_of(Examples examples, ExampleWeights weights, double& length_of_parts) {
   std::vector<double> sum(examples[0]->values().size(), 0.0);
   length_of_parts = 0;
   for (std::size_t e = 0; e < examples.size(); ++e) {
@@ -43,7 +43,7 @@ std::vector<double> sum_of(Examples examples, Weights weights, double& length_of
 }
 
 std::optional<index::PreparedQuery> dense_query(const FieldSchema& schema, Examples examples,
-                                                Weights weights) {
+                                                ExampleWeights weights) {
   if (schema.metric == Metric::kManhattan) return std::nullopt;
   double length_of_parts = 0;
   std::vector<double> sum = sum_of(examples, weights, length_of_parts);
@@ -67,7 +67,7 @@ std::optional<index::PreparedQuery> dense_query(const FieldSchema& schema, Examp
 
 std::optional<index::PreparedQuery> sparse_query_of(const FieldSchema& schema,
                                                     std::span<const VectorValue> values,
-                                                    Weights weights) {
+                                                    ExampleWeights weights) {
   std::map<std::uint32_t, double> sum;
   for (std::size_t e = 0; e < values.size(); ++e) {
     const auto& sparse = std::get<SparseVector>(values[e]);
@@ -89,7 +89,7 @@ std::optional<index::PreparedQuery> sparse_query_of(const FieldSchema& schema,
 
 /// Tokens of all examples, each with its example's weight: none may be negative.
 std::optional<index::PreparedQuery> multi_query_of(const FieldSchema& schema, Examples examples,
-                                                   Weights weights) {
+                                                   ExampleWeights weights) {
   if (is_distance(schema.metric)) return std::nullopt;
   std::vector<float> tokens;
   std::vector<float> token_weights;
@@ -107,7 +107,7 @@ std::optional<index::PreparedQuery> multi_query_of(const FieldSchema& schema, Ex
 
 std::optional<index::PreparedQuery> weighted_query(const FieldSchema& schema,
                                                    std::span<const VectorValue> values,
-                                                   Examples examples, Weights weights) {
+                                                   Examples examples, ExampleWeights weights) {
   if (weights.empty()) return std::nullopt;
   switch (schema.kind) {
     case FieldKind::kSparse:

@@ -1,6 +1,6 @@
 // Files of segments that become unreadable while a collection uses them: they are cut short, so
 // that reading them raises SIGBUS. The process lives, no answer is wrong, and after a while all are
-// given again.
+// given again. The same after bytes of them were changed, once the scrub has read them.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -16,10 +16,13 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
+#include "base/io/checked_files.h"
 #include "engine/database.h"
 #include "tests/patience.h"
 
@@ -124,6 +127,7 @@ class UnreadableFile : public ::testing::Test {
     options.data_dir = root_.string();
     options.compute_threads = 2;
     options.background_threads = 2;
+    options.scrub = scrub_;
     auto database = Database::open(options);
     ASSERT_TRUE(database) << database.error().to_string();
     database_ = *std::move(database);
@@ -277,6 +281,38 @@ class UnreadableFile : public ::testing::Test {
     wait_until([&] { return ask_all() || ::testing::Test::HasFailure(); });
   }
 
+  /// Changes one byte.
+  static void flip(const fs::path& path, std::uint64_t at) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(at));
+    const char byte = static_cast<char>(file.get() ^ 0x10);
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put(byte);
+    EXPECT_TRUE(file.good()) << path;
+  }
+  /// Where a file is now that was opened below this path: a draft got its final name since.
+  static fs::path path_now(const CheckedFile& file) {
+    std::string path = file.path;
+    if (const auto draft = path.find(".tmp/"); draft != std::string::npos) path.erase(draft, 4);
+    return path;
+  }
+  /// Files of the segments that are mapped now, with their parts.
+  [[nodiscard]] std::vector<CheckedFile> mapped() const {
+    auto all = checked_files();
+    std::erase_if(all, [&](const CheckedFile& file) {
+      return !file.path.starts_with(segments().string()) || !fs::exists(path_now(file));
+    });
+    std::sort(all.begin(), all.end(),
+              [](const CheckedFile& a, const CheckedFile& b) { return a.path < b.path; });
+    return all;
+  }
+  /// Returns after a pass that began now.
+  void scrub() {
+    const std::uint64_t wanted = database_->request_scrub().value();
+    wait_until([&] { return database_->scrub_status().n_passes >= wanted; });
+  }
+
+  ScrubOptions scrub_{4ULL << 30, 0};  ///< as fast as it can, when asked
   fs::path root_;
   std::unique_ptr<Database> database_;
   std::shared_ptr<Collection> collection_;
@@ -475,6 +511,222 @@ TEST_F(UnreadableFile, BuildsOverUnreadableRowsAreMadeUpFor) {
     expect_all_again();
     wait_for_rest();
   }
+}
+
+/// One byte in each section of each kind of file, in its head and in its table of sections.
+TEST_F(UnreadableFile, TheScrubFindsChangedBytesOfEverySection) {
+  open(config());
+  insert(0, kPoints);
+  wait_until_sealed();
+  make_questions();
+  ASSERT_TRUE(ask_all());
+  scrub();
+  ASSERT_EQ(database_->scrub_status().n_damages, 0U);
+  EXPECT_GT(database_->scrub_status().n_pass_bytes, 0U);
+  using Place = std::tuple<std::string, std::uint32_t, std::uint32_t, bool>;
+  std::set<Place> done;
+  // The next section of each kind of file.
+  const auto flip_some = [&] {
+    std::vector<CheckedFile> flipped;
+    std::set<std::string> names;
+    for (const CheckedFile& file : mapped()) {
+      const fs::path path = path_now(file);
+      const fs::path folder = path.parent_path().filename();
+      const bool is_index = folder.string().starts_with("index-");
+      const std::string name = is_index ? folder / path.filename() : path.filename();
+      if (names.contains(name)) continue;
+      const auto& parts = *file.parts;
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        const FilePart& part = parts[i];
+        const bool is_last = i + 1 == parts.size();
+        if (part.section == FilePart::kNoSection && i != 0 && !is_last) continue;  // padding
+        if (!done.emplace(name, part.section, part.field, is_last).second) continue;
+        flip(path, part.offset + part.size / 2);
+        flipped.push_back(file);
+        names.insert(name);
+        break;
+      }
+    }
+    return flipped;
+  };
+  for (auto flipped = flip_some(); !flipped.empty() && !HasFailure(); flipped = flip_some()) {
+    scrub();
+    for (const CheckedFile& each : flipped) {
+      const auto file = each.file.lock();
+      EXPECT_TRUE(file == nullptr || file->is_damaged()) << each.path;
+    }
+    expect_all_again();
+    wait_for_rest();
+  }
+  EXPECT_GT(database_->scrub_status().n_damages, 20U);
+  EXPECT_GT(done.size(), 60U) << "rows, columns, attributes, lists, a graph, impacts, tokens";
+  EXPECT_EQ(collection_->info().n_damaged_segments, 0U);
+  close();
+  open();
+  EXPECT_TRUE(ask_all());
+}
+
+/// Changed rows and columns do not come into the output of a merge with checksums of their own.
+TEST_F(UnreadableFile, MergesOfChangedSegmentsAreMadeUpFor) {
+  auto configured = config();
+  configured.optimizer.idle_segments = 100;
+  open(configured);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    insert(i * 500, 500);
+    wait_until([&] { return collection_->info().n_indexed_vectors == 3 * 500 * (i + 1); });
+    wait_for_rest();
+  }
+  make_questions();
+  ASSERT_EQ(collection_->info().n_segments, 3U);
+  std::set<std::string> changed;
+  for (const CheckedFile& file : mapped()) {
+    const fs::path path = path_now(file);
+    const bool is_column = path.extension() == ".qvc";
+    if (path.filename() != "rows.qvs" && !is_column) continue;
+    // One segment loses its rows, another a column.
+    if (changed.contains(path.parent_path().string()) || !changed.insert(path.filename()).second) {
+      continue;
+    }
+    changed.insert(path.parent_path().string());
+    const FilePart& last = (*file.parts)[file.parts->size() - (is_column ? 1 : 2)];
+    flip(path, last.offset + last.size / 2);
+  }
+  ASSERT_GE(changed.size(), 4U);
+  ASSERT_TRUE(database_->update_config("points", [](CollectionConfig& config) -> Result<> {
+    config.optimizer.idle_segments = 1;
+    return {};
+  }));
+  wait_until([&] {
+    const auto info = collection_->info();
+    return info.n_segments <= 2 && info.n_damaged_segments == 0 &&
+           info.n_indexed_vectors == 3 * 1500;
+  });
+  wait_for_rest();
+  EXPECT_TRUE(ask_all());
+  scrub();
+  EXPECT_EQ(database_->scrub_status().n_damages, 0U) << "the merge found them";
+  close();
+  open();
+  EXPECT_TRUE(ask_all());
+}
+
+/// A partial update is made of the row in the store: what changed in a file is not stored.
+TEST_F(UnreadableFile, UpdatesAreNotMadeOfChangedBytes) {
+  open(config());
+  insert(0, kPoints);
+  wait_until_sealed();
+  std::uint64_t n_changed = 0;
+  for (const CheckedFile& file : mapped()) {
+    const fs::path path = path_now(file);
+    if (path.filename() != "rows.qvs") continue;
+    std::ifstream in(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    for (std::size_t at = text.find("some words"); at != std::string::npos;
+         at = text.find("some words", at + 1)) {
+      flip(path, at + 1);
+      ++n_changed;
+    }
+  }
+  ASSERT_GE(n_changed, kPoints / 2);
+  std::vector<PointId> ids;
+  for (std::uint64_t id = 0; id < kPoints; ++id) ids.push_back(PointId::number(id));
+  ASSERT_TRUE(update(SetPayload{R"({"new":1})", {}, ids}));
+  scrub();
+  wait_until([&] { return collection_->count({}, cancel_).value_or(0) == kPoints; });
+  ScrollRequest request;
+  request.limit = 2 * kPoints;
+  const auto page = collection_->scroll(request, cancel_);
+  ASSERT_TRUE(page);
+  ASSERT_EQ(page->points.size(), kPoints);
+  for (std::uint64_t id = 0; id < kPoints; ++id) {
+    std::string wanted = payload_of(id);
+    wanted.pop_back();
+    EXPECT_EQ(page->points[id].payload, wanted + R"(,"new":1})");
+  }
+}
+
+/// Bytes change while indexes are built, segments are replaced, and passes run all the time.
+TEST_F(UnreadableFile, ScrubsBesideBuildsAndMerges) {
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  Random random(kSeed);
+  open(config());
+  std::atomic<bool> stop = false;
+  std::thread scrubber([&] {
+    while (!stop) scrub();
+  });
+  const int n_rounds = std::getenv("QUIVER_LONG_TESTS") != nullptr ? 100 : 6;
+  for (int round = 0; round < n_rounds && !HasFailure(); ++round) {
+    insert(0, kPoints);  // replaces all rows: segments are vacuumed and merged
+    const auto now = files();
+    for (int i = 0; i < 2 && !now.empty(); ++i) {
+      const auto& file = now[random() % now.size()];
+      std::error_code error;
+      const auto size = fs::file_size(file, error);
+      if (error || size == 0) continue;
+      if (i == 0) {
+        fs::resize_file(file, random() % size, error);
+      } else if (std::fstream(file).good()) {
+        std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
+        out.seekp(static_cast<std::streamoff>(random() % size));
+        out.put('\x5a');
+      }
+    }
+  }
+  stop = true;
+  scrubber.join();
+  scrub();
+  wait_until([&] { return collection_->count({}, cancel_).value_or(0) == kPoints; });
+  wait_for_rest();
+  std::map<std::string, std::string> payloads;
+  ScrollRequest request;
+  request.limit = 2 * kPoints;
+  const auto page = collection_->scroll(request, cancel_);
+  ASSERT_TRUE(page);
+  for (const auto& record : page->points) payloads[record.id.to_string()] = *record.payload;
+  for (std::uint64_t id = 0; id < kPoints; ++id) {
+    EXPECT_EQ(payloads[PointId::number(id).to_string()], payload_of(id));
+  }
+}
+
+/// A pass that would take hours ends when the database closes, and holds no dropped file.
+TEST_F(UnreadableFile, ASlowScrubDelaysNothing) {
+  scrub_ = {1 << 20, 1e-3};
+  open(config());
+  insert(0, kPoints);
+  wait_until_sealed();
+  wait_until([&] { return database_->scrub_status().n_bytes > 0; });
+  close();
+  scrub_ = {1, 1e-3};
+  open();
+  ASSERT_TRUE(collection_->count({}, cancel_));
+  wait_until([&] { return database_->scrub_status().n_bytes > 0; });
+  collection_.reset();
+  EXPECT_TRUE(database_->drop_collection("points").value());
+  EXPECT_TRUE(database_->scrub_status().is_running);
+}
+
+/// A file is cut short while the scrub is in the middle of it.
+TEST_F(UnreadableFile, TheScrubMeetsAFileThatIsCutShort) {
+  open(config());
+  insert(0, kPoints);
+  wait_until_sealed();
+  make_questions();
+  for (const CheckedFile& file : mapped()) {
+    FileCheck check(file);
+    const auto some = check.step();
+    if (!some || *some == 0) continue;
+    std::error_code error;
+    fs::resize_file(path_now(file), *some / 2, error);
+    if (error) continue;  // replaced since
+    Result<std::size_t> n = 1;
+    while (n && *n != 0) n = check.step();
+    EXPECT_TRUE(file.file.expired() || file.file.lock()->is_damaged()) << file.path;
+    expect_all_again();
+    wait_for_rest();
+    if (HasFailure()) return;
+  }
+  scrub();
+  EXPECT_EQ(collection_->info().n_damaged_segments, 0U);
 }
 
 }  // namespace

@@ -45,6 +45,8 @@ const std::map<std::string, Access>& rights() {
         {"PUT /cluster/metadata/keys/{key}", Access::kManage},
         {"DELETE /cluster/metadata/keys/{key}", Access::kManage},
         {"GET /v1/gpu", Access::kGlobalRead},
+        {"GET /v1/scrub", Access::kGlobalRead},
+        {"POST /v1/scrub", Access::kManage},
         {"GET /quotas", Access::kGlobalRead},
         {"PUT /quotas", Access::kManage},
         {"POST /audit/logs", Access::kManage},

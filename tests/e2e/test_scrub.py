@@ -1,0 +1,39 @@
+"""Bytes that change in files of a running or a stopped server: found, told, healed or refused. `make soak-flips` is longer."""
+import random
+
+import flips
+from quiver_server import Server
+from soak_flips import Soak
+
+
+def test_changed_bytes_are_found_told_and_healed(new_server):
+    server = new_server(env=flips.ENV)
+    soak = Soak(server, 5, 1200)
+    rows = soak.model.segment_files()["rows.qvs"][0]
+    flips.flip(rows, random.Random(1))
+    assert server.get("/v1/scrub").result["damages"] == 0
+    flips.scrub(server)
+    assert server.get("/v1/scrub").result["damages"] == 1
+    assert server.metric("scrub_damages_total") == 1 and server.metric("scrub_passes_total") == 1
+    assert server.metric("scrub_bytes_total") > 0
+    assert "collection `soak`: a file is damaged while it is in use" in server.log_tail() and rows in server.log_tail()
+    assert flips.wait_healed(soak.model) == 0
+    soak.check_other()
+    soak.model.wait_for_rest()
+    flips.scrub(server)
+    assert server.get("/v1/scrub").result["damages"] == 1
+
+
+def test_random_flips_and_cuts(new_server):
+    soak = Soak(new_server(env=flips.ENV), 11, 1200)
+    for _ in range(3):
+        soak.running_round()
+    soak.stopped_round()
+    soak.rows_round()
+    soak.server.stop()
+
+
+def test_status_without_a_pass(new_server):
+    server: Server = new_server(env=flips.ENV).start()
+    assert server.get("/v1/scrub").result == {"status": "idle", "pass_bytes": 0, "pass_bytes_expected": 0, "bytes": 0,
+                                              "passes": 0, "damages": 0, "last_pass_age_seconds": None}
