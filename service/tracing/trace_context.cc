@@ -25,7 +25,7 @@ bool is_all_zeros(std::string_view text) {
   return text.find_first_not_of('0') == std::string_view::npos;
 }
 
-bool is_visible(std::string_view text) {
+bool is_all_visible(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
 }
 
@@ -69,7 +69,7 @@ bool is_traceparent(std::string_view text) {
   }
   if (version == "ff" || is_all_zeros(trace) || is_all_zeros(parent)) return false;
   if (text.size() == kBytes) return true;
-  return version != "00" && text[kBytes] == '-' && text.size() <= kMaxBytes && is_visible(text);
+  return version != "00" && text[kBytes] == '-' && text.size() <= kMaxBytes && is_all_visible(text);
 }
 
 std::string_view trace_id_of(std::string_view traceparent) {
