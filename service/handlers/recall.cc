@@ -39,7 +39,7 @@ Decoded<Answer> show(Exchange& x) { return with_collection(x, answer_recall); }
 void add_recall_routes(Routes& routes) {
   routes.push_back({Method::kGet, "/v1/collections/{collection_name}/recall", Access::kRead, show});
   routes.push_back({Method::kPost, "/v1/collections/{collection_name}/recall/calibrate",
-                    Access::kManage, with_body<calibrate>});
+                    Access::kManage, with_body<calibrate>, Effect::kChange});
 }
 
 }  // namespace quiver::service

@@ -132,6 +132,9 @@ const std::map<std::string, Access>& rights() {
         {"POST /aggregate", Access::kRead},
         {"POST /points/explain", Access::kRead},
         {"POST /fusions/learn", Access::kRead},
+        {"POST /points/propose", Access::kRead},
+        {"GET /recall", Access::kRead},
+        {"POST /recall/calibrate", Access::kManage},
         {"PUT /points/ragged", Access::kWrite},
         {"PUT /points/vectors/ragged", Access::kWrite},
     };
