@@ -810,7 +810,7 @@ def test_every_key_has_a_check():
     printed = subprocess.run([binary(), "serve", "--print-config"], capture_output=True, check=True, text=True, env=ENVIRONMENT)
     keys = {f"{section}.{key}" for section, values in tomllib.loads(printed.stdout).items() for key in values}
     assert keys == set(CHECKS)
-    assert len({key.split(".")[0] for key in keys}) == 13
+    assert len({key.split(".")[0] for key in keys}) == 14
 
 
 @pytest.mark.parametrize("key", CHECKS)

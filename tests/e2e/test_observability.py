@@ -11,7 +11,7 @@ from quiver_server import REPOSITORY
 RULES = REPOSITORY / "deploy/prometheus/quiver.rules.yml"
 BOARD = REPOSITORY / "deploy/grafana/quiver.json"
 # Words of PromQL, and what Prometheus itself adds.
-LANGUAGE = {"sum", "by", "rate", "histogram_quantile", "topk", "changes", "or", "and", "on", "up", "label_values"}
+LANGUAGE = {"increase", "sum", "by", "rate", "histogram_quantile", "topk", "changes", "or", "and", "on", "up", "label_values"}
 ADDED_LABELS = {"instance", "job", "le"}
 
 
