@@ -143,10 +143,13 @@ def kind_of(path):
 
 
 def flip(path, rng):
-    """Changes one bit. Returns the place; None if the file is gone."""
+    """Changes one bit. Returns the place; None if the file is gone or empty."""
     try:
         with open(path, "r+b", buffering=0) as file:
-            at = rng.randrange(os.fstat(file.fileno()).st_size)
+            size = os.fstat(file.fileno()).st_size
+            if size == 0:
+                return None
+            at = rng.randrange(size)
             byte = os.pread(file.fileno(), 1, at)
             os.pwrite(file.fileno(), bytes([byte[0] ^ 1 << rng.randrange(8)]), at)
             return at

@@ -100,6 +100,10 @@ Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
   const auto between = static_cast<std::size_t>(kBytesPerPoll / visit_bytes(ef)) + 1;
   while (scratch.beam.peek() != nullptr) {
     const std::uint32_t node = scratch.beam.take();
+    // The next node, unless the links of this one are nearer.
+    const auto* expected = scratch.beam.peek();
+    const std::uint32_t fetched = expected != nullptr ? *expected : node;
+    if (expected != nullptr) fetch(fetched);
     if (++scratch.n_visited % between == 0) QV_TRY(request.cancel.check());
     Visit visit{0, graph_.row(node)};
     second.score(scratch.byte_query, {&visit.row, 1}, &visit.score);
@@ -109,7 +113,8 @@ Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
       scratch.denied.push_back(visit.score);
     }
     score_links(node, visit.score, scratch);
-    if (const auto* next = scratch.beam.peek()) fetch(*next);
+    const auto* next = scratch.beam.peek();
+    if (next != nullptr && *next != fetched) fetch(*next);
   }
   return {};
 }
