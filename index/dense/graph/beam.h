@@ -26,13 +26,22 @@ class Beam {
     if (!(score > least())) return;
     const std::size_t place = place_of(score);
     if (entries_.size() == length_) entries_.pop_back();
-    entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(place), {score, node, false});
+    entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(place), {score, node});
     next_ = std::min(next_, place);
   }
   /// The node with the greatest score that was not taken yet, which `take` takes. nullptr: none.
   [[nodiscard]] const std::uint32_t* peek() {
     while (next_ < entries_.size() && entries_[next_].is_taken) ++next_;
     return next_ == entries_.size() ? nullptr : &entries_[next_].node;
+  }
+  /// Calls `use(node)` for the `n` nodes that are taken next if none is added.
+  template <class Use>
+  void for_next(std::size_t n, Use&& use) const {
+    for (std::size_t i = next_; n > 0 && i < entries_.size(); ++i) {
+      if (entries_[i].is_taken) continue;
+      use(entries_[i].node);
+      --n;
+    }
   }
   /// Takes the node that `peek` found.
   std::uint32_t take() {

@@ -15,6 +15,8 @@ namespace {
 constexpr double kBytesPerPoll = 256 * 1024;
 /// Rows of the nearest list that start the walk.
 constexpr std::size_t kEntryRows = 16;
+/// Nodes whose codes are fetched before they are visited.
+constexpr std::size_t kFetchedAhead = 2;
 
 }  // namespace
 
@@ -100,10 +102,9 @@ Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
   const auto between = static_cast<std::size_t>(kBytesPerPoll / visit_bytes(ef)) + 1;
   while (scratch.beam.peek() != nullptr) {
     const std::uint32_t node = scratch.beam.take();
-    // The next node, unless the links of this one are nearer.
-    const auto* expected = scratch.beam.peek();
-    const std::uint32_t fetched = expected != nullptr ? *expected : node;
-    if (expected != nullptr) fetch(fetched);
+    // Most of the next nodes are known before this one is scored. To fetch one again helps: not all
+    // of its lines arrive at the first time.
+    scratch.beam.for_next(kFetchedAhead, [this](std::uint32_t next) { fetch(next); });
     if (++scratch.n_visited % between == 0) QV_TRY(request.cancel.check());
     Visit visit{0, graph_.row(node)};
     second.score(scratch.byte_query, {&visit.row, 1}, &visit.score);
@@ -113,8 +114,7 @@ Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
       scratch.denied.push_back(visit.score);
     }
     score_links(node, visit.score, scratch);
-    const auto* next = scratch.beam.peek();
-    if (next != nullptr && *next != fetched) fetch(*next);
+    scratch.beam.for_next(1, [this](std::uint32_t next) { fetch(next); });
   }
   return {};
 }
