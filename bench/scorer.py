@@ -18,13 +18,16 @@ Reported are the mean errors 1 - recall of the best k after B calls of the score
 """
 import argparse
 import http.client
-import io
 import json
+import sys
 import time
 import urllib.parse
 from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import datasets  # noqa: E402
 
 BUDGETS = (50, 100, 200, 500)
 PLACES = (1, 10, 100)
@@ -34,11 +37,7 @@ ROUNDS = 8
 def load(path):
     """Returns an array; the file may be compressed."""
     compressed = path.with_name(path.name + ".zst")
-    if path.exists() or not compressed.exists():
-        return np.load(path)
-    import zstandard
-    with open(compressed, "rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
-        return np.load(io.BytesIO(stream.read()))
+    return datasets.load(compressed if compressed.exists() and not path.exists() else path)
 
 
 class Server:

@@ -74,21 +74,17 @@ RecallChoice choose_effort(const RecallTable* table, const RecallTarget& target,
 void RecallReport::add(const RecallTarget& target, const RecallTable* table,
                        const RecallChoice& choice) {
   const std::lock_guard lock(mutex_);
-  if (is_empty_) {
-    facts_.target = target;
-    facts_.is_exact = false;
-    is_empty_ = false;
-  }
-  facts_.is_exact |= choice.is_exact;
-  facts_.effort = std::max(facts_.effort, choice.effort);
-  facts_.estimate = std::min(facts_.estimate, choice.estimate);
+  if (!facts_) facts_.emplace().target = target;
+  facts_->is_exact |= choice.is_exact;
+  facts_->effort = std::max(facts_->effort, choice.effort);
+  facts_->estimate = std::min(facts_->estimate, choice.estimate);
   if (table == nullptr) return;
-  facts_.n_queries = table->n_queries;
-  facts_.is_synthetic = table->is_synthetic;
-  facts_.measured_at_ms = table->measured_at_ms;
+  facts_->n_queries = table->n_queries;
+  facts_->is_synthetic = table->is_synthetic;
+  facts_->measured_at_ms = table->measured_at_ms;
 }
 
-RecallReport::Facts RecallReport::facts() const {
+std::optional<RecallReport::Facts> RecallReport::facts() const {
   const std::lock_guard lock(mutex_);
   return facts_;
 }

@@ -78,18 +78,18 @@ class RecallReport {
     RecallTarget target;
     std::uint64_t effort = 0;     ///< the greatest of all searches; 0: all were exact
     double estimate = 1;          ///< the least
-    bool is_exact = true;         ///< some search was exact since nothing else is known to do
+    bool is_exact = false;        ///< some search was exact since nothing else is known to do
     std::uint64_t n_queries = 0;  ///< of the measurement; 0: there is none
     bool is_synthetic = false;
     std::uint64_t measured_at_ms = 0;
   };
   void add(const RecallTarget& target, const RecallTable* table, const RecallChoice& choice);
-  [[nodiscard]] Facts facts() const;
+  /// nullopt: no search looked at a target, as when points are only scored anew.
+  [[nodiscard]] std::optional<Facts> facts() const;
 
  private:
   mutable std::mutex mutex_;
-  Facts facts_;
-  bool is_empty_ = true;
+  std::optional<Facts> facts_;
 };
 
 /// Asks for a measurement.

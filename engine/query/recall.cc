@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "engine/model/query.h"
-#include "engine/model/row.h"
 #include "engine/query/plan.h"
 #include "engine/query/stages/field_query.h"
 #include "engine/query/stages/segment_search.h"
@@ -130,20 +129,15 @@ Result<> Measurement::make_queries() {
 }
 
 Result<VectorValue> Measurement::between(const Candidate& point) const {
-  const FieldSchema& schema = environment_.config.fields[field_];
-  const auto vector_of = [&](const Candidate& candidate) {
-    return std::get<DenseVector>(
-        to_value(schema, candidate.segment->vector(field_, candidate.row)));
-  };
   Query nearest;
   nearest.kind = Nearest{point.id};
   nearest.using_field = request_.using_field;
   nearest.limit = 1;
   const Plan plan(nearest);
   QV_TRY(const Ranking found, plan.rank(environment_));
-  DenseVector middle = vector_of(point);
+  auto middle = std::get<DenseVector>(vector_of(point, field_));
   if (found.candidates.empty()) return middle;
-  const DenseVector other = vector_of(found.candidates.front());
+  const auto other = std::get<DenseVector>(vector_of(found.candidates.front(), field_));
   for (std::size_t i = 0; i < middle.size(); ++i) middle[i] = (middle[i] + other[i]) / 2;
   return middle;
 }

@@ -32,9 +32,9 @@ void write_points(json::Writer& out, const Records& records, Envelope envelope,
     out.key("explain");
     json::write_query_report(out, *reports.explain);
   }
-  if (reports.recall != nullptr) {
+  if (const auto recall = reports.recall != nullptr ? reports.recall->facts() : std::nullopt) {
     out.key("recall");
-    json::write_recall_report(out, reports.recall->facts());
+    json::write_recall_report(out, *recall);
   }
   out.end_object();
 }

@@ -89,6 +89,15 @@ def test_prefetches_and_batches(server, vectors):
     assert "recall" in with_recall and "recall" not in without
 
 
+def test_other_kinds_of_query(server, vectors):
+    average = {"query": {"recommend": {"positive": [1, 2]}}, "using": "dense", "params": {"recall": .9}}
+    # The index is asked for more hits than were measured.
+    assert server.post(QUERY, average).result["recall"]["exact"]
+    for query in {"recommend": {"positive": [1, 2], "strategy": "best_score"}}, {"order_by": "n"}:
+        answer = server.post(QUERY, {"query": query, "using": "dense", "params": {"recall": .9}})
+        assert answer.status != 200 or "recall" not in answer.result, "nothing chose an effort"
+
+
 def test_synthetic_queries_and_restart(server, vectors):
     table = server.post(CALIBRATE, {"using": "dense", "sample": 100}).result
     assert table["from"] == "synthetic" and 50 <= table["queries"] <= 100

@@ -13,6 +13,7 @@
 #include "engine/query/plan.h"
 #include "engine/query/scorer/score_model.h"
 #include "engine/query/stages/field_query.h"
+#include "index/exact/searcher.h"
 #include "index/stored_rows.h"
 
 namespace quiver::engine {
@@ -27,6 +28,8 @@ constexpr std::uint64_t kFirstPointsPerProposal = 4;
 constexpr std::size_t kBestWithNeighbours = 3;
 /// One of so many proposals of the first round is the most different one, not the best.
 constexpr std::uint64_t kBestPerDifferent = 4;
+/// It is the most different of so many.
+constexpr std::size_t kComparedPerDifferent = 8;
 /// Points with the best estimates whose deviations are computed, for one proposal.
 constexpr std::size_t kDeviationsPerProposal = 2;
 constexpr std::size_t kMinDeviations = 30;
@@ -40,34 +43,6 @@ payload::Filter filter_of(const payload::Condition& condition) {
   payload::Filter filter;
   filter.must = {condition};
   return filter;
-}
-
-/// A vector under Cosine has length 1 in comparisons, however it is stored.
-void scale_to_unit(std::vector<float>& vector) {
-  double squares = 0;
-  for (const float value : vector) squares += static_cast<double>(value) * value;
-  if (squares <= 0) return;
-  const double factor = 1 / std::sqrt(squares);
-  for (float& value : vector) value = static_cast<float>(value * factor);
-}
-
-/// Similarity as the metric has it; larger is more similar.
-double similarity(Metric metric, std::span<const float> a, std::span<const float> b) {
-  constexpr std::size_t kLanes = 8;  // independent sums: a single one would serialise the loop
-  double sums[kLanes] = {};
-  const std::size_t n_whole = a.size() - a.size() % kLanes;
-  const auto add = [&](auto&& term) {
-    for (std::size_t i = 0; i < n_whole; i += kLanes) {
-      for (std::size_t j = 0; j < kLanes; ++j) sums[j] += term(a[i + j], b[i + j]);
-    }
-    for (std::size_t i = n_whole; i < a.size(); ++i) sums[0] += term(a[i], b[i]);
-  };
-  if (metric == Metric::kEuclid) {
-    add([](double x, double y) { return -(x - y) * (x - y); });
-  } else {
-    add([](double x, double y) { return x * y; });
-  }
-  return std::accumulate(std::begin(sums), std::end(sums), 0.0);
 }
 
 double normal_density(double z) { return std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi); }
@@ -122,7 +97,7 @@ class Round {
   [[nodiscard]] Result<PointFeatures> features_of(std::span<const Candidate> points) const;
   [[nodiscard]] Result<std::vector<std::vector<double>>> prefetch_scores(
       std::span<const Candidate> points) const;
-  [[nodiscard]] std::vector<float> vector_of(const Candidate& point) const;
+  [[nodiscard]] std::vector<float> compared_vector(const Candidate& point) const;
   [[nodiscard]] Result<std::vector<Estimated>> estimate(const ScoreModel& model,
                                                         Candidates pool) const;
   Result<> finish(Candidates chosen, Proposals& out) const;
@@ -132,10 +107,11 @@ class Round {
   const SearchEnvironment& environment_;
   const ProposalRequest& request_;
   std::size_t field_ = 0;
-  std::vector<float> query_;              ///< empty: there is none
-  std::vector<const Query*> explaining_;  ///< prefetches whose scores are columns
-  Candidates known_;                      ///< scored points that have the vector, ascending by id
-  std::vector<double> scores_;            ///< of `known_`
+  std::vector<float> query_;                      ///< empty: there is none
+  std::optional<index::PreparedQuery> prepared_;  ///< `query_` as its field compares it
+  std::vector<const Query*> explaining_;          ///< prefetches whose scores are columns
+  Candidates known_;            ///< scored points that have the vector, ascending by id
+  std::vector<double> scores_;  ///< of `known_`
 };
 
 Result<> Round::read_request() {
@@ -157,8 +133,9 @@ Result<> Round::read_request() {
   }
   if (request_.query) {
     QV_TRY(auto value, query_value(environment_, field_, *request_.query));
+    QV_TRY(prepared_, prepare_value(schema, value, {}));
     query_ = std::get<DenseVector>(std::move(value));
-    if (schema.metric == Metric::kCosine) scale_to_unit(query_);
+    if (schema.metric == Metric::kCosine) index::to_unit_length(query_.data(), query_.size());
   }
   for (const Query& prefetch : request_.prefetch) {
     if (prefetch.prefetch.empty() && !is_fusion(prefetch.kind)) explaining_.push_back(&prefetch);
@@ -236,12 +213,11 @@ Result<std::vector<Candidates>> Round::find_each(std::vector<Query> queries) con
   return found;
 }
 
-std::vector<float> Round::vector_of(const Candidate& point) const {
-  const index::FieldColumn& column = point.segment->data->fields[field_];
-  const index::DenseColumn& dense = column.dense();
-  std::vector<float> vector(dense.dim);
-  index::to_floats(dense.rows().row(point.row), dense.dtype, dense.dim, vector.data());
-  if (column.schema.metric == Metric::kCosine) scale_to_unit(vector);
+/// The vector as it is compared: of length 1 under Cosine, however it is stored.
+std::vector<float> Round::compared_vector(const Candidate& point) const {
+  auto vector = std::get<DenseVector>(vector_of(point, field_));
+  const bool is_cosine = environment_.config.fields[field_].metric == Metric::kCosine;
+  if (is_cosine) index::to_unit_length(vector.data(), vector.size());
   return vector;
 }
 
@@ -286,17 +262,19 @@ Result<PointFeatures> Round::features_of(std::span<const Candidate> points) cons
   PointFeatures features(schema.dim, others.size() + (query_.empty() ? 0 : 1));
   std::vector<double> columns;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const auto vector = vector_of(points[i]);
     columns.clear();
-    if (!query_.empty()) columns.push_back(similarity(schema.metric, query_, vector));
+    if (prepared_) {
+      const auto& field = points[i].segment->data->fields[field_];
+      columns.push_back(index::score_row(*prepared_, field, points[i].row).value_or(0.0F));
+    }
     for (const auto& column : others) columns.push_back(column[i]);
-    features.add(vector, columns);
+    features.add(compared_vector(points[i]), columns);
   }
   return features;
 }
 
 /// The vector whose nearest rows have the greatest estimates, as far as vectors explain them.
-/// Euclid: f |x - e|^2 + <w, x>, f < 0, is greatest around e - w / (2 f).
+/// Euclid: -f |x - e|^2 + <w, x> with f > 0 is greatest at x = e + w / (2 f).
 std::optional<std::vector<float>> Round::query_of(const ScoreModel& model) const {
   const bool is_euclid = environment_.config.fields[field_].metric == Metric::kEuclid;
   const double factor = query_.empty() ? 0 : model.factor_of(0);
@@ -325,12 +303,12 @@ Result<Candidates> Round::pool_of(const ScoreModel& model) const {
   }
   add_asked(kPointsPerProposal * request_.n, queries);
   std::vector<std::size_t> order(known_.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return scores_[a] > scores_[b]; });
   order.resize(std::min(order.size(), kBestWithNeighbours));
   for (const std::size_t i : order) {
-    queries.push_back(nearest(vector_of(known_[i]), request_.n));
+    queries.push_back(nearest(compared_vector(known_[i]), request_.n));
   }
   QV_TRY(const auto found, find_each(std::move(queries)));
   Candidates pool;
@@ -369,7 +347,7 @@ Result<std::vector<Estimated>> Round::estimate(const ScoreModel& model, Candidat
     const std::size_t end = std::min(estimated.size(), first + kPointsPerBlock);
     PointFeatures features(environment_.config.fields[field_].dim, estimated[first].columns.size());
     for (std::size_t i = first; i < end; ++i) {
-      features.add(vector_of(estimated[i].point), estimated[i].columns);
+      features.add(compared_vector(estimated[i].point), estimated[i].columns);
     }
     const auto deviations = model.deviations_of(features);
     for (std::size_t i = first; i < end; ++i) {
@@ -416,8 +394,9 @@ Result<Proposals> Round::first_proposals() const {
   Candidates chosen(pool.begin(), pool.begin() + static_cast<std::ptrdiff_t>(n - n_different));
   const auto rest = std::span(pool).subspan(n - n_different);
   PointFeatures features(environment_.config.fields[field_].dim, 0);
-  for (const Candidate& point : rest.first(std::min(rest.size(), 8 * n_different))) {
-    features.add(vector_of(point), {});
+  for (const Candidate& point :
+       rest.first(std::min(rest.size(), kComparedPerDifferent * n_different))) {
+    features.add(compared_vector(point), {});
   }
   for (const std::size_t i : most_different(features, n_different)) chosen.push_back(rest[i]);
   QV_TRY(finish(std::move(chosen), out));

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/model/row.h"
+
 namespace quiver::engine {
 
 bool is_better(const Candidate& a, const Candidate& b) {
@@ -20,6 +22,11 @@ float shown_score(Metric metric, float score) {
   if (metric == Metric::kEuclid) score = std::sqrt(std::abs(score));
   if (metric == Metric::kManhattan) score = 0.0F - score;
   return std::clamp(score, -kMaxShown, kMaxShown);
+}
+
+VectorValue vector_of(const Candidate& candidate, std::size_t field) {
+  const Segment& segment = *candidate.segment;
+  return to_value(segment.data->fields[field].schema, segment.vector(field, candidate.row));
 }
 
 Candidates union_of(const std::vector<Ranking>& rankings) {

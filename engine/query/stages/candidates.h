@@ -40,6 +40,9 @@ void keep_best(Candidates& candidates, std::uint64_t limit);
 /// no infinity.
 [[nodiscard]] float shown_score(Metric metric, float score);
 
+/// The stored vector of a candidate that has one.
+[[nodiscard]] VectorValue vector_of(const Candidate& candidate, std::size_t field);
+
 /// Each point of `rankings` once, ascending by id.
 [[nodiscard]] Candidates union_of(const std::vector<Ranking>& rankings);
 

@@ -88,8 +88,7 @@ class Selection {
 
   [[nodiscard]] index::PreparedQuery query_of(const Candidate& candidate) const {
     const auto& schema = environment_.config.fields[field_];
-    const auto value = to_value(schema, candidate.segment->vector(field_, candidate.row));
-    return std::visit(AsQuery{schema}, value);
+    return std::visit(AsQuery{schema}, vector_of(candidate, field_));
   }
 
   [[nodiscard]] float similarity(const index::PreparedQuery& query, const Candidate& to) const {

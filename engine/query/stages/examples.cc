@@ -163,8 +163,9 @@ class AverageStage final : public PlanStage {
     QV_TRY(const auto predicate, compile_filter(node_, environment));
     const std::array queries = {&query.prepared};
     const std::array limits = {n_candidates(node_.limit)};
-    QV_TRY(auto candidates, search_segments(environment, {queries, limits, query.field,
-                                                          predicate.get(), node_.query.params}));
+    QV_TRY(auto candidates,
+           search_segments(environment, {queries, limits, query.field, predicate.get(),
+                                         node_.query.params, node_.query.recall.get()}));
     if (candidates[0].size() > node_.limit) candidates[0].resize(node_.limit);
     return Ranking{std::move(candidates[0]), query.prepared.schema().metric};
   }

@@ -18,11 +18,10 @@ namespace {
 /// The score that a hit of each query must reach: some segment has `limit` hits at least as good.
 using Floors = std::vector<std::atomic<float>>;
 
-index::Prefer preference(const SearchEnvironment& environment, const FieldSearch& search) {
-  const auto kind = environment.config.fields[search.field].kind;
-  const bool without_codes = search.params.ignore_codes && kind != FieldKind::kSparse;
-  if (search.params.exact || without_codes) return index::Prefer::kExact;
-  return search.params.indexed_only ? index::Prefer::kIndexed : index::Prefer::kAny;
+index::Prefer preference(FieldKind kind, const SearchParams& params) {
+  const bool without_codes = params.ignore_codes && kind != FieldKind::kSparse;
+  if (params.exact || without_codes) return index::Prefer::kExact;
+  return params.indexed_only ? index::Prefer::kIndexed : index::Prefer::kAny;
 }
 
 Result<> search_index(const FieldSearch& search, const index::AnyParams& params,
@@ -128,19 +127,17 @@ Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environm
   const auto& searcher = *data.searchers[search.field];
   const auto& schema = data.fields[search.field].schema;
   const auto& wanted = *wanted_type(schema, environment.indexes);
-  const bool is_settled = search.params.target.is_none();
-  const SearchParams own =
-      is_settled ? SearchParams{} : settled(environment, search, segment, filter.view(), n_points);
-  const FieldSearch with{search.queries, search.limits, search.field, search.predicate,
-                         is_settled ? search.params : own};
+  std::optional<SearchParams> own;  // those of this segment, if a recall is asked for
   std::optional<index::AnyParams> of_own;
-  if (!is_settled) {
-    QV_TRY(of_own, index_params(wanted, schema, own));
+  if (!search.params.target.is_none()) {
+    own = settled(environment, search, segment, filter.view(), n_points);
+    QV_TRY(of_own, index_params(wanted, schema, *own));
   }
+  const SearchParams& in_force = own ? *own : search.params;
   const auto of_present = params_for_present(*data.indexes[search.field].type, wanted,
-                                             of_own ? *of_own : params, schema, with.params);
+                                             of_own ? *of_own : params, schema, in_force);
   const index::SearchContext context{
-      environment.cancel, environment.executor, preference(environment, with),
+      environment.cancel, environment.executor, preference(schema.kind, in_force),
       data.sealed ? environment.devices : nullptr, report != nullptr ? &report->ways : nullptr};
   QV_TRY(search_index(search, of_present, searcher, context, filter.view(), heaps, work));
   if (report != nullptr) {

@@ -23,8 +23,8 @@ struct FieldSearch {
   std::size_t field;
   const payload::Predicate* predicate;  ///< nullptr: every row may be a hit
   const SearchParams& params;
-  RecallReport* recall =
-      nullptr;  ///< receives how `params.target` is reached; nullptr: nobody asks
+  /// Receives how `params.target` is reached; nullptr: nobody asks.
+  RecallReport* recall = nullptr;
 };
 
 /// The hits of each query, best first by (score, id). Segments are searched in parallel on the

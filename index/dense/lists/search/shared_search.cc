@@ -99,10 +99,7 @@ Result<std::vector<CandidateSearch::SharedSearch>> CandidateSearch::route_each(
     auto& search = searches.emplace_back(
         SharedSearch{{request, rotate(request.vector, memory.lines), 1, scratch},
                      CodeScan(request.params.rerank, memory.scan),
-                     {},
-                     0,
-                     0,
-                     0});
+                     {}});
     const auto probes = route(search.search, request.params);
     const auto first = probes.first(std::min(probes.size(), kListsBeforeStop));
     const auto later = probes.subspan(first.size());
