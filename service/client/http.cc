@@ -93,6 +93,10 @@ std::optional<std::string_view> find_header(std::string_view head, std::string_v
   return std::nullopt;
 }
 
+bool closes_connection(std::string_view head) {
+  return equals_ignoring_case(find_header(head, "connection").value_or(""), "close");
+}
+
 void set_timeout(const Socket& socket, std::chrono::milliseconds timeout) {
   const auto ms = std::max<std::int64_t>(timeout.count(), 1);
   const timeval value{.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};

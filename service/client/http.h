@@ -71,6 +71,9 @@ struct ResponseView {
 [[nodiscard]] std::optional<std::string_view> find_header(std::string_view head,
                                                           std::string_view name);
 
+/// True if the server closes the connection after this answer.
+[[nodiscard]] bool closes_connection(std::string_view head);
+
 /// Splits a byte stream into responses. Each must have a Content-Length or be sent in chunks.
 class ResponseReader {
  public:

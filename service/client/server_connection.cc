@@ -115,7 +115,7 @@ Result<HttpResponse> ServerConnection::exchange_once(std::string_view head, std:
   if (sent) sent = send_all(body, More::kNo);
   auto answer = receive();  // a server may refuse a large body before all of it was sent
   if (!sent && !answer) return fail(sent.error());
-  if (!sent) disconnect();
+  if (!sent || (answer && closes_connection(answer->head))) disconnect();
   return answer;
 }
 

@@ -71,6 +71,21 @@ TEST(ServerConnectionTest, AnAnswerThatComesInDropsEndsAtTheDeadline) {
   server.join();
 }
 
+TEST(ServerConnectionTest, AConnectionThatTheServerWillCloseIsNotUsedAgain) {
+  const Listener listener;
+  std::thread server([&] {
+    const Socket first = listener.accept();  // stays open, as if its end were still on its way
+    constexpr std::string_view kLast =
+        "HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno";
+    send(first.fd(), kLast.data(), kLast.size(), MSG_NOSIGNAL);
+    listener.answer_once(kOk);
+  });
+  ServerConnection connection(listener.endpoint(), "");
+  EXPECT_EQ(connection.exchange("GET", "/", "").value().status, 413);
+  EXPECT_EQ(connection.exchange("GET", "/", "").value().status, 200);
+  server.join();
+}
+
 TEST(ServerConnectionTest, TheEndpointLimitsEachReceive) {
   const Listener hangs;
   Endpoint endpoint = hangs.endpoint();
