@@ -116,12 +116,6 @@ std::span<const Probe> CandidateSearch::route(const Search& search,
                        scratch.route);
 }
 
-std::span<const Probe> CandidateSearch::route_all(const Search& search) const {
-  const ListRouter router(lists_, similarity_);
-  return router.nearest(search.query, lists_.n_lists(), search.scratch.centroids,
-                        search.scratch.route);
-}
-
 Result<> CandidateSearch::scan_unfiltered(const Search& search) const {
   const auto& params = search.request.params;
   CodeScan scan(params.rerank, search.scratch.scan);
@@ -259,13 +253,13 @@ void CandidateSearch::refine(const Search& search) const {
   const std::size_t usual = are_halves ? cost::n_rescored_by_half_bytes(k) : cost::n_rescored(k);
   const std::size_t want = search.selectivity < 1 ? kMoreUnderFilters * usual : usual;
   auto& rows = scratch.rows;
-  if (rows.size() <= want) return;
+  if (rows.size() <= usual) return;
   scratch.byte_query.set(search.query.values);
   second_->score(scratch.byte_query, rows, scratch.scores.data());
   search.request.work.n_codes_scored += rows.size();
   search.request.work.n_bytes += rows.size() * second_->row_bytes();
   CodeHits hits{scratch.scores.data(), rows.data(), rows.size(), rows.size()};
-  kernels().codes.keep_best(hits, want);
+  if (hits.n > want) kernels().codes.keep_best(hits, want);
   drop_hopeless(search, hits);
   rows.resize(hits.n);
 }

@@ -115,7 +115,6 @@ class CandidateSearch {
   void sort_by_list(SharedScratch& shared) const;
   void visit_later(std::span<const SharedSearch> searches, SharedScratch& shared) const;
   Result<> scan_each(std::span<SharedSearch> searches, SharedScratch& shared) const;
-  [[nodiscard]] std::span<const Probe> route_all(const Search& search) const;
   Result<> scan_unfiltered(const Search& search) const;
   Result<> scan_farther(const Search& search, Probe first, std::size_t n_near, float end,
                         CodeScan& scan) const;
@@ -132,8 +131,8 @@ class CandidateSearch {
   Result<bool> scan_near(const Search& search, const ListsSearchParams& params,
                          std::span<const Probe> probes, float unit, CodeScan& scan) const;
   [[nodiscard]] bool is_misled(const Search& search, const CodeScan& scan) const;
-  [[nodiscard]] bool can_rank_best(const Search& search, float unit, std::size_t want,
-                                   const CodeScan& scan) const;
+  [[nodiscard]] float least_range(const Search& search, float unit) const;
+  [[nodiscard]] bool can_rank_best(const Search& search, float unit, CodeScan& scan) const;
   Result<> scan_lists(const Search& search, std::span<const Probe> probes, CodeScan& scan) const;
   [[nodiscard]] std::span<const Probe> near(const Search& search, const Probe& first,
                                             std::span<const Probe> probes,

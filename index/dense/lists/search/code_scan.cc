@@ -16,14 +16,22 @@ std::size_t room_for(std::size_t want) { return 3 * want + 64; }
 
 }  // namespace
 
-CodeScan::CodeScan(std::size_t want, ScanScratch& scratch)
-    : want_(want), order_(&scratch.order), places_(&scratch.places) {
-  const std::size_t room = room_for(want);
-  if (scratch.scores.size() < room + CodeBlocks::kRows) {
-    scratch.scores.resize(room + CodeBlocks::kRows);
-    scratch.positions.resize(room + CodeBlocks::kRows);
+CodeScan::CodeScan(std::size_t want, ScanScratch& scratch) : want_(want), scratch_(&scratch) {
+  make_room();
+}
+
+void CodeScan::make_room() {
+  const std::size_t room = room_for(want_);
+  if (scratch_->scores.size() < room + CodeBlocks::kRows) {
+    scratch_->scores.resize(room + CodeBlocks::kRows);
+    scratch_->positions.resize(room + CodeBlocks::kRows);
   }
-  hits_ = {scratch.scores.data(), scratch.positions.data(), room, 0};
+  hits_ = {scratch_->scores.data(), scratch_->positions.data(), room, hits_.n};
+}
+
+void CodeScan::keep_more(std::size_t want) {
+  want_ = std::max(want_, want);
+  make_room();
 }
 
 void CodeScan::scan(const CodeTables& query, CodeBlocks blocks, float base,
@@ -91,11 +99,18 @@ void CodeScan::count(double n, double n_allowed) {
   n_early_allowed_ += n_allowed;
 }
 
+void CodeScan::drop_below(float bar, std::size_t least) {
+  const auto n = std::count_if(hits_.scores, hits_.scores + hits_.n,
+                               [bar](float score) { return score >= bar; });
+  want_ = std::min(want_, std::max(least, static_cast<std::size_t>(n)));
+}
+
 float CodeScan::kth(std::size_t k) const {
   if (hits_.n < k) return -std::numeric_limits<float>::infinity();
-  order_->assign(hits_.scores, hits_.scores + hits_.n);
-  const auto last = order_->begin() + static_cast<std::ptrdiff_t>(k - 1);
-  std::nth_element(order_->begin(), last, order_->end(), std::greater<>());
+  auto& order = scratch_->order;
+  order.assign(hits_.scores, hits_.scores + hits_.n);
+  const auto last = order.begin() + static_cast<std::ptrdiff_t>(k - 1);
+  std::nth_element(order.begin(), last, order.end(), std::greater<>());
   return *last;
 }
 
@@ -117,7 +132,7 @@ void CodeScan::shrink() {
 /// Keeps exactly `want_` hits; ties go to the lowest positions.
 void CodeScan::cut() {
   const float last = kth(want_);
-  auto& places = *places_;
+  auto& places = scratch_->places;
   places.clear();
   std::size_t n_above = 0;
   for (std::size_t i = 0; i < hits_.n; ++i) {

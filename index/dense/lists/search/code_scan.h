@@ -39,6 +39,9 @@ class CodeScan {
   /// Drops what is not among the best. Returns a number that at least `want` estimates are above,
   /// near the `want`-th greatest; minus infinity if there are fewer.
   float narrow();
+  /// Keeps more from now on: what was dropped before stays dropped. `want` does not fall.
+  void keep_more(std::size_t want);
+  [[nodiscard]] std::size_t want() const { return want_; }
   /// From now on `early_share` is about the first `n` rows that are tested.
   void watch(double n) { n_watched_ = n; }
   /// Share of the rows under watch that are allowed; 1 until there are as many.
@@ -53,11 +56,14 @@ class CodeScan {
   [[nodiscard]] float kth(std::size_t k) const;
   /// Number of kept positions; more than `want` of them may be kept for now.
   [[nodiscard]] std::size_t n_kept() const { return hits_.n; }
+  /// Drops the rows with estimates below `bar`, but keeps the best `least`.
+  void drop_below(float bar, std::size_t least);
   /// The kept positions, in order of scanning.
   [[nodiscard]] const CodeHits& best();
 
  private:
   void count(double n, double n_allowed);
+  void make_room();
   void shrink();
   void cut();
   void drop(std::size_t first, const RowFilter& filter, std::span<const std::uint32_t> rows);
@@ -72,8 +78,7 @@ class CodeScan {
   double n_watched_ = 0;
   double n_early_ = 0;
   double n_early_allowed_ = 0;
-  std::vector<float>* order_;
-  std::vector<std::uint32_t>* places_;
+  ScanScratch* scratch_;
 };
 
 }  // namespace quiver::index::dense

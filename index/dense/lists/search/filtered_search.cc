@@ -11,15 +11,18 @@ namespace {
 constexpr std::size_t kMoreRows = 4;
 /// Lists scanned before the first look at the stop.
 constexpr std::size_t kListsBeforeLook = 4;
+/// Lists scanned before the first look at whether enough rows are kept, then twice as many.
+constexpr std::size_t kListsBeforeCheck = 8;
 /// One more list between two looks for so many lists scanned: a look takes as long as a list.
 constexpr std::size_t kListsPerLongerLook = 8;
 
 /// Share of the found rows that a filter must leave, relative to its share of all rows, for the gap
 /// to end the scan. Otherwise it denies near rows, and lists farther away have the best.
 constexpr double kLeastKeptShare = 0.9;
-/// Doublings of the gap after which all lists are scanned. Without an end, lists without a key
-/// (NaN, by huge values) would be waited for.
-constexpr int kMaxGapDoublings = 6;
+/// The gap grows in steps until the scan ends. After so many all lists are scanned: without an end,
+/// lists without a key (NaN, by huge values) would be waited for.
+constexpr double kGapStep = 1.25;
+constexpr int kMaxGapSteps = 18;
 /// The kept rows of a random filter are spread over more of the order than without: `stop` falls
 /// with each halving of its share. Fitted to recall without a filter, on arxiv-100k.
 constexpr double kStopFactor = 0.87;
@@ -65,17 +68,18 @@ constexpr double kWatchedRows = 32;
 /// many others are about equally far.
 Result<bool> CandidateSearch::scan_filtered(const Search& search) const {
   const std::size_t rerank = search.request.params.rerank;
-  for (const std::size_t want : {rerank, kMoreRows * rerank}) {
+  for (std::size_t want = rerank;; want = kMoreRows * rerank) {
     CodeScan scan(want, search.scratch.scan);
     scan.watch(kWatchedRows / search.selectivity);
     QV_TRY(const float unit, scan_allowed(search, scan));
     if (search.takes_too_long() || is_misled(search, scan)) return false;
-    const CodeHits& best = scan.best();
-    if (best.n >= want && !can_rank_best(search, unit, want, scan)) continue;
-    collect_rows(best, search.scratch);
-    return true;
+    if (can_rank_best(search, unit, scan)) {
+      scan.drop_below(scan.kth(search.request.k) - least_range(search, unit), rerank);
+      collect_rows(scan.best(), search.scratch);
+      return true;
+    }
+    if (scan.want() > rerank) return false;
   }
-  return false;
 }
 
 /// Returns the unit of gaps (`gap_unit`).
@@ -83,16 +87,24 @@ Result<float> CandidateSearch::scan_allowed(const Search& search, CodeScan& scan
   ListsSearchParams params = search.request.params;
   const double share = std::max(search.selectivity, 1e-3);
   widen(params, share);
+  const ListRouter router(lists_, similarity_);
+  if (params.nprobe != 0) {
+    const auto routed = route(search, params);
+    if (routed.empty()) return 0;
+    const float unit = gap_unit(similarity_, routed.front().key, lists_.facts());
+    QV_TRY(scan_near(search, params, routed, unit, scan));
+    return unit;
+  }
+  WideningRoute lists(router, search.query, search.scratch.centroids, search.scratch.route);
   float unit = 0;
-  float end = kWholeReach;
-  for (int i = 0; i <= kMaxGapDoublings; ++i, params.gap *= 2) {
-    const auto routed = i < kMaxGapDoublings ? route(search, params) : route_all(search);
-    if (routed.empty()) break;
-    if (end == kWholeReach) unit = gap_unit(similarity_, routed.front().key, lists_.facts());
-    QV_TRY(const bool is_done, scan_near(search, params, below(routed, end), unit, scan));
-    if (is_done || params.nprobe != 0 || routed.size() == lists_.n_lists()) break;
+  for (int i = 0; i <= kMaxGapSteps; ++i, params.gap *= kGapStep) {
+    const auto next =
+        i < kMaxGapSteps ? lists.within(static_cast<float>(params.gap)) : lists.rest();
+    if (i == 0 && next.empty()) break;
+    if (i == 0) unit = gap_unit(similarity_, next.front().key, lists_.facts());
+    QV_TRY(const bool is_done, scan_near(search, params, next, unit, scan));
+    if (is_done || lists.is_over()) break;
     if (scan.kept_share() >= kLeastKeptShare * share) break;
-    end = routed.back().key;
   }
   return unit;
 }
@@ -112,8 +124,10 @@ Result<bool> CandidateSearch::scan_near(const Search& search, const ListsSearchP
     return false;
   }
   const bool tests_found = search.selectivity > cost::kTestFoundRowsAbove;
+  const std::size_t rerank = search.request.params.rerank;
   float least = -kWholeReach;
   std::size_t n_between = kListsBeforeLook;
+  std::size_t next_check = kListsBeforeCheck;
   for (std::size_t n = 0; n < probes.size();) {
     const auto next = probes.subspan(n, std::min(n_between, probes.size() - n));
     const auto near = next.first(next.size() - below(next, least).size());
@@ -122,6 +136,10 @@ Result<bool> CandidateSearch::scan_near(const Search& search, const ListsSearchP
       return true;
     }
     n += next.size();
+    if (n >= next_check && scan.want() == rerank) {
+      next_check = 2 * n;
+      if (!can_rank_best(search, unit, scan)) scan.keep_more(kMoreRows * rerank);
+    }
     const double share = std::max({search.selectivity, scan.allowed_share(), 1e-3});
     const double stop = params.stop * (tests_found ? 1 : stop_factor(share));
     const double depth = depths->middle + stop * (depths->usual - depths->middle);
@@ -131,16 +149,20 @@ Result<bool> CandidateSearch::scan_near(const Search& search, const ListsSearchP
   return false;
 }
 
-/// True if the kept rows span so large a range of estimates that errors cannot push one of the best
-/// rows out.
-bool CandidateSearch::can_rank_best(const Search& search, float unit, std::size_t want,
-                                    const CodeScan& scan) const {
+/// The range of estimates below the k-th best in which errors may hide one of the best rows.
+float CandidateSearch::least_range(const Search& search, float unit) const {
   const double dim = lists_.facts().padded_dim;
   const double deviation = unit * kDeviationOfBits / std::sqrt(dim) /
                            static_cast<double>(1U << (lists_.facts().n_bits - 1));
   const auto k = static_cast<double>(std::max<std::size_t>(search.request.k, 10));
-  const double least = kLeastDeviations * deviation * std::pow(10 / k, kDeviationsExponent);
-  return scan.kth(search.request.k) - scan.kth(want) >= least;
+  return static_cast<float>(kLeastDeviations * deviation * std::pow(10 / k, kDeviationsExponent));
+}
+
+/// True if the kept rows span this range, or are fewer than wanted.
+bool CandidateSearch::can_rank_best(const Search& search, float unit, CodeScan& scan) const {
+  const float least = scan.narrow();
+  if (scan.n_kept() < scan.want()) return true;
+  return scan.kth(search.request.k) - least >= least_range(search, unit);
 }
 
 }  // namespace quiver::index::dense

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace quiver::index::dense {
 namespace {
@@ -50,6 +51,7 @@ std::span<const Probe> ListRouter::nearest(const RotatedQuery& query, std::size_
     CodeHits hits = estimate(query, scan);
     kernels().codes.keep_best(hits, want);
     for (std::size_t i = 0; i < hits.n; ++i) hits.positions[i] = list_at(hits.positions[i]);
+    scratch.probes.clear();
     score(query, {hits.positions, hits.n}, scratch);
   }
   return best_of(scratch.probes, n);
@@ -57,18 +59,15 @@ std::span<const Probe> ListRouter::nearest(const RotatedQuery& query, std::size_
 
 std::span<const Probe> ListRouter::within(const RotatedQuery& query, float gap, std::size_t most,
                                           ScanScratch& scan, RouteScratch& scratch) const {
-  const auto bar = [&](float best, float gaps) {
-    return best - gaps * gap_unit(similarity_, best, lists_.facts());
-  };
   if (lists_.n_lists() <= kMinScoredCentroids) {
     score_all(query, scratch);
   } else {
     const CodeHits hits = estimate(query, scan);
-    const float error = kCodeErrorFactor / std::sqrt(static_cast<float>(lists_.facts().padded_dim));
-    const float least = bar(greatest({hits.scores, hits.n}), gap + error);
+    const float least = bar(greatest({hits.scores, hits.n}), gap + code_error());
     scratch.near.resize(hits.n);
     const std::size_t n = kernels().topk.at_least(hits.scores, hits.n, least, scratch.near.data());
     for (std::size_t i = 0; i < n; ++i) scratch.near[i] = list_at(hits.positions[scratch.near[i]]);
+    scratch.probes.clear();
     score(query, {scratch.near.data(), n}, scratch);
   }
   auto& probes = scratch.probes;
@@ -77,6 +76,16 @@ std::span<const Probe> ListRouter::within(const RotatedQuery& query, float gap, 
   const float least = bar(std::min_element(probes.begin(), probes.end())->key, gap);
   std::erase_if(probes, [least](const Probe& probe) { return probe.key < least; });
   return best_of(probes, most);
+}
+
+/// The least key within `gap` of the best.
+float ListRouter::bar(float best, float gap) const {
+  return best - gap * gap_unit(similarity_, best, lists_.facts());
+}
+
+/// In `gap_unit`s.
+float ListRouter::code_error() const {
+  return kCodeErrorFactor / std::sqrt(static_cast<float>(lists_.facts().padded_dim));
 }
 
 /// Larger numbers appear only if the file is damaged while it is in use.
@@ -107,7 +116,6 @@ void ListRouter::score(const RotatedQuery& query, std::span<const std::uint32_t>
       .dense(similarity_, RowType::kBf16)
       .gather(query.values.data(), lists_.facts().padded_dim, lists_.centroids(),
               lists_.centroid_stride(), lists.data(), lists.size(), scratch.scores.data());
-  scratch.probes.clear();
   for (std::size_t i = 0; i < lists.size(); ++i) {
     add(lists[i], scratch.scores[i], scratch);
   }
@@ -123,6 +131,65 @@ void ListRouter::score_all(const RotatedQuery& query, RouteScratch& scratch) con
   for (std::uint32_t list = 0; list < lists_.n_lists(); ++list) {
     add(list, scratch.scores[list], scratch);
   }
+}
+
+WideningRoute::WideningRoute(const ListRouter& router, const RotatedQuery& query, ScanScratch& scan,
+                             RouteScratch& scratch)
+    : router_(router), query_(query), scratch_(scratch) {
+  const std::uint32_t n_lists = router.lists_.n_lists();
+  scratch.returned.assign(n_lists, 0);
+  scratch.probes.clear();
+  if (n_lists <= kMinScoredCentroids) {
+    router.score_all(query, scratch);
+  } else {
+    estimates_ = router.estimate(query, scan);
+    greatest_ = greatest({estimates_.scores, estimates_.n});
+  }
+}
+
+std::span<const Probe> WideningRoute::within(float gap) {
+  auto& probes = scratch_.probes;
+  probes.erase(probes.begin(),
+               probes.begin() + static_cast<std::ptrdiff_t>(std::exchange(n_last_, 0)));
+  score_near(gap);
+  // Huge values give NaN keys, and no best list.
+  if (probes.empty()) return probes;
+  if (n_returned_ == 0) best_key_ = std::min_element(probes.begin(), probes.end())->key;
+  const float least = router_.bar(best_key_, gap);
+  const auto end = std::partition(probes.begin(), probes.end(),
+                                  [least](const Probe& probe) { return !(probe.key < least); });
+  return take(static_cast<std::size_t>(end - probes.begin()));
+}
+
+std::span<const Probe> WideningRoute::rest() {
+  router_.score_all(query_, scratch_);
+  std::erase_if(scratch_.probes, [this](const Probe& p) { return scratch_.returned[p.list] != 0; });
+  n_last_ = 0;
+  return take(scratch_.probes.size());
+}
+
+/// Compares the centroids that may be within the gap and were not compared yet.
+void WideningRoute::score_near(float gap) {
+  if (estimates_.n == 0) return;
+  const float least = router_.bar(greatest_, gap + router_.code_error());
+  scratch_.near.resize(estimates_.n);
+  std::uint32_t* near = scratch_.near.data();
+  const std::size_t n = kernels().topk.at_least(estimates_.scores, estimates_.n, least, near);
+  for (std::size_t i = 0; i < n; ++i) {
+    estimates_.scores[near[i]] = -std::numeric_limits<float>::infinity();
+    near[i] = router_.list_at(estimates_.positions[near[i]]);
+  }
+  router_.score(query_, {near, n}, scratch_);
+}
+
+/// Returns the first `n` probes in order.
+std::span<const Probe> WideningRoute::take(std::size_t n) {
+  const auto taken = std::span(scratch_.probes).first(n);
+  std::sort(taken.begin(), taken.end());
+  for (const Probe& probe : taken) scratch_.returned[probe.list] = 1;
+  n_last_ = n;
+  n_returned_ += n;
+  return taken;
 }
 
 }  // namespace quiver::index::dense

@@ -43,6 +43,7 @@ struct RouteScratch {
   std::vector<float> scores;
   std::vector<std::uint32_t> near;
   std::vector<Probe> probes;
+  std::vector<std::uint8_t> returned;  ///< by list, of a `WideningRoute`
 };
 
 /// Lists by key, nearest first. With many lists, centroids whose codes say that they are far are
@@ -60,15 +61,50 @@ class ListRouter {
                                 ScanScratch& scan, RouteScratch& scratch) const;
 
  private:
+  friend class WideningRoute;
+
   [[nodiscard]] std::uint32_t list_at(std::uint32_t place) const;
+  [[nodiscard]] float bar(float best, float gap) const;
+  [[nodiscard]] float code_error() const;
   [[nodiscard]] CodeHits estimate(const RotatedQuery& query, ScanScratch& scan) const;
   void add(std::uint32_t list, float base, RouteScratch& scratch) const;
+  /// Appends the lists to `scratch.probes`.
   void score(const RotatedQuery& query, std::span<const std::uint32_t> lists,
              RouteScratch& scratch) const;
   void score_all(const RotatedQuery& query, RouteScratch& scratch) const;
 
   const Partition& lists_;
   Similarity similarity_;
+};
+
+/// The lists in portions, by falling key, for searches that do not know how many they need. A
+/// centroid is compared once at most. Borrows its arguments; `scan` is not used for anything else
+/// meanwhile.
+class WideningRoute {
+ public:
+  WideningRoute(const ListRouter& router, const RotatedQuery& query, ScanScratch& scan,
+                RouteScratch& scratch);
+
+  /// The lists whose keys are at most `gap` `gap_unit`s below the best one, without those returned
+  /// before, nearest first. Valid until the next call. Gaps do not fall from call to call.
+  std::span<const Probe> within(float gap);
+  /// All lists that were not returned.
+  std::span<const Probe> rest();
+  /// True if every list was returned.
+  [[nodiscard]] bool is_over() const { return n_returned_ == router_.lists_.n_lists(); }
+
+ private:
+  void score_near(float gap);
+  std::span<const Probe> take(std::size_t n);
+
+  const ListRouter& router_;
+  const RotatedQuery& query_;
+  RouteScratch& scratch_;
+  CodeHits estimates_;      ///< of lists whose centroids were not compared; minus infinity: it was
+  float greatest_ = 0;      ///< of the estimates
+  float best_key_ = 0;      ///< of the first lists
+  std::size_t n_last_ = 0;  ///< probes at the front that the last call returned
+  std::size_t n_returned_ = 0;
 };
 
 }  // namespace quiver::index::dense
