@@ -8,8 +8,10 @@
 namespace quiver::index::dense {
 namespace {
 
-/// Rows that are scored together.
-constexpr std::size_t kBatchRows = 512;
+/// Words of a filter that are looked at together.
+constexpr std::uint32_t kWordsPerLook = 8;
+/// Rows that are scored together, at most; at least half as many while there are more.
+constexpr std::size_t kBatchRows = std::size_t{2} * 64 * kWordsPerLook;
 /// Batches between two polls of `cancel`.
 constexpr std::size_t kBatchesPerPoll = 8;
 /// Rows are kept whose estimates lie at most so many deviations below the k-th best. That one is
@@ -120,11 +122,11 @@ Result<> CandidateSearch::score_allowed(const Search& search, Take&& take) const
     take(std::span<const std::uint32_t>(rows, n), estimates);
     n_scored += std::exchange(n, 0);
   };
-  for (std::uint32_t b = filter.next_block(0); b < filter.n_blocks();
-       b = filter.next_block(b + 1)) {
-    const std::uint64_t word = filter.block(b);
-    n += kernels().topk.set_bits(&word, 1, b * 64, rows + n);
-    if (n + 64 <= kBatchRows) continue;
+  const std::uint32_t n_words = filter.n_blocks();
+  for (std::uint32_t w = 0; w < n_words; w += kWordsPerLook) {
+    const std::size_t n_next = std::min(kWordsPerLook, n_words - w);
+    n += kernels().topk.set_bits(filter.words() + w, n_next, w * 64, rows + n);
+    if (n <= kBatchRows / 2) continue;
     if (++n_batches % kBatchesPerPoll == 0) QV_TRY(search.request.cancel.check());
     score();
   }
