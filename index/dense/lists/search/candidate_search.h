@@ -101,6 +101,7 @@ class CandidateSearch {
   [[nodiscard]] Description describe() const;
 
  private:
+  struct Progress;
   struct Search;
   struct Scratch;
   struct SharedScratch;
@@ -128,8 +129,10 @@ class CandidateSearch {
                         Take& take) const;
   Result<bool> scan_filtered(const Search& search) const;
   Result<float> scan_allowed(const Search& search, CodeScan& scan) const;
-  Result<bool> scan_near(const Search& search, const ListsSearchParams& params,
-                         std::span<const Probe> probes, float unit, CodeScan& scan) const;
+  Result<bool> scan_near(const Search& search, double stop, std::span<const Probe> probes,
+                         float unit, Progress& progress, CodeScan& scan) const;
+  void look(const Search& search, double stop, float unit, Progress& progress,
+            CodeScan& scan) const;
   [[nodiscard]] bool is_misled(const Search& search, const CodeScan& scan) const;
   [[nodiscard]] float least_range(const Search& search, float unit) const;
   [[nodiscard]] bool can_rank_best(const Search& search, float unit, CodeScan& scan) const;

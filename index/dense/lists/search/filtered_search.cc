@@ -59,6 +59,13 @@ constexpr double kWatchedRows = 32;
 
 }  // namespace
 
+/// How far a scan of lists by falling key has come.
+struct CandidateSearch::Progress {
+  std::size_t n_lists = 0;
+  std::size_t next_check = kListsBeforeCheck;
+  float least = -kWholeReach;  ///< lists with keys below have no better rows
+};
+
 /// Scans lists by falling key until the next key is too far below the kept rows for a list with
 /// better ones (`stop` in params.h). The kept rows are allowed, so the number of lists grows as far
 /// as the filter pushes the best rows away.
@@ -92,17 +99,18 @@ Result<float> CandidateSearch::scan_allowed(const Search& search, CodeScan& scan
     const auto routed = route(search, params);
     if (routed.empty()) return 0;
     const float unit = gap_unit(similarity_, routed.front().key, lists_.facts());
-    QV_TRY(scan_near(search, params, routed, unit, scan));
+    QV_TRY(scan_lists(search, routed, scan));
     return unit;
   }
   WideningRoute lists(router, search.query, search.scratch.centroids, search.scratch.route);
   float unit = 0;
+  Progress progress;
   for (int i = 0; i <= kMaxGapSteps; ++i, params.gap *= kGapStep) {
     const auto next =
         i < kMaxGapSteps ? lists.within(static_cast<float>(params.gap)) : lists.rest();
     if (i == 0 && next.empty()) break;
     if (i == 0) unit = gap_unit(similarity_, next.front().key, lists_.facts());
-    QV_TRY(const bool is_done, scan_near(search, params, next, unit, scan));
+    QV_TRY(const bool is_done, scan_near(search, params.stop, next, unit, progress, scan));
     if (is_done || lists.is_over()) break;
     if (scan.kept_share() >= kLeastKeptShare * share) break;
   }
@@ -115,38 +123,43 @@ bool CandidateSearch::is_misled(const Search& search, const CodeScan& scan) cons
 }
 
 /// Scans lists in order. True if `stop`, the bytes read or the filter ended the scan.
-Result<bool> CandidateSearch::scan_near(const Search& search, const ListsSearchParams& params,
+Result<bool> CandidateSearch::scan_near(const Search& search, double stop,
                                         std::span<const Probe> probes, float unit,
-                                        CodeScan& scan) const {
-  const auto& depths = lists_.depths();
-  if (!depths || params.nprobe != 0) {
+                                        Progress& progress, CodeScan& scan) const {
+  if (!lists_.depths()) {
     QV_TRY(scan_lists(search, probes, scan));
     return false;
   }
-  const bool tests_found = search.selectivity > cost::kTestFoundRowsAbove;
-  const std::size_t rerank = search.request.params.rerank;
-  float least = -kWholeReach;
-  std::size_t n_between = kListsBeforeLook;
-  std::size_t next_check = kListsBeforeCheck;
-  for (std::size_t n = 0; n < probes.size();) {
-    const auto next = probes.subspan(n, std::min(n_between, probes.size() - n));
-    const auto near = next.first(next.size() - below(next, least).size());
+  while (!probes.empty()) {
+    const std::size_t n_between =
+        progress.n_lists == 0 ? kListsBeforeLook : 1 + progress.n_lists / kListsPerLongerLook;
+    const auto next = probes.first(std::min(n_between, probes.size()));
+    const auto near = next.first(next.size() - below(next, progress.least).size());
     QV_TRY(scan_lists(search, near, scan));
     if (near.size() < next.size() || search.takes_too_long() || is_misled(search, scan)) {
       return true;
     }
-    n += next.size();
-    if (n >= next_check && scan.want() == rerank) {
-      next_check = 2 * n;
-      if (!can_rank_best(search, unit, scan)) scan.keep_more(kMoreRows * rerank);
-    }
-    const double share = std::max({search.selectivity, scan.allowed_share(), 1e-3});
-    const double stop = params.stop * (tests_found ? 1 : stop_factor(share));
-    const double depth = depths->middle + stop * (depths->usual - depths->middle);
-    least = scan.narrow() - static_cast<float>(depth) * unit;
-    n_between = 1 + n / kListsPerLongerLook;
+    probes = probes.subspan(next.size());
+    progress.n_lists += next.size();
+    look(search, stop, unit, progress, scan);
   }
   return false;
+}
+
+/// Decides how many rows are kept, and which lists are still near enough.
+void CandidateSearch::look(const Search& search, double stop, float unit, Progress& progress,
+                           CodeScan& scan) const {
+  const std::size_t rerank = search.request.params.rerank;
+  if (progress.n_lists >= progress.next_check && scan.want() == rerank) {
+    progress.next_check = 2 * progress.n_lists;
+    if (!can_rank_best(search, unit, scan)) scan.keep_more(kMoreRows * rerank);
+  }
+  const bool tests_found = search.selectivity > cost::kTestFoundRowsAbove;
+  const double share = std::max({search.selectivity, scan.allowed_share(), 1e-3});
+  const auto& depths = lists_.depths();
+  const double depth = depths->middle + stop * (tests_found ? 1 : stop_factor(share)) *
+                                            (depths->usual - depths->middle);
+  progress.least = scan.narrow() - static_cast<float>(depth) * unit;
 }
 
 /// The range of estimates below the k-th best in which errors may hide one of the best rows.

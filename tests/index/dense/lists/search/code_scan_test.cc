@@ -49,6 +49,46 @@ TEST(IvfCoding, AScanKeepsTheBest) {
   }
 }
 
+/// After `keep_more` all rows above those dropped before are kept; `drop_below` ends with the rows
+/// above the bar.
+TEST(IvfCoding, AScanKeepsMoreOfTheRowsAboveWhatItDropped) {
+  Random random(kIvfSeed);
+  const CodedRows coded(Similarity::kDot, 64, 1, 3000, random);
+  for (int q = 0; q < 5; ++q) {
+    const auto query = normal_vector(64, 1, random);
+    const Tables tables(query);
+    auto expected = coded.estimates(query);
+    ScanScratch scratch;
+    CodeScan scan(10, scratch);
+    CodeBlocks first = coded.blocks();
+    first.n = 50;
+    CodeBlocks rest = coded.blocks();
+    rest.first += first.n * first.block_bytes();
+    rest.n -= first.n;
+    constexpr std::size_t kFirstRows = 50 * CodeBlocks::kRows;
+    scan.scan(tables.tables, first, coded.base(query), nullptr, 0);
+    EXPECT_EQ(scan.best().n, 10U);
+    scan.keep_more(3000);
+    scan.keep_more(100);
+    EXPECT_EQ(scan.want(), 3000U);
+    scan.scan(tables.tables, rest, coded.base(query), nullptr, kFirstRows);
+
+    std::nth_element(expected.begin(), expected.begin() + 9, expected.begin() + kFirstRows,
+                     std::greater<>());
+    const float tenth = expected[9];
+    std::erase_if(expected, [tenth](float estimate) { return estimate < tenth; });
+    std::sort(expected.begin(), expected.end(), std::greater<>());
+    for (const std::size_t n : {expected.size(), expected.size() / 2, std::size_t{1}}) {
+      scan.drop_below(expected[n - 1], 5);
+      const CodeHits& hits = scan.best();
+      std::vector<float> found(hits.scores, hits.scores + hits.n);
+      std::sort(found.begin(), found.end(), std::greater<>());
+      const auto n_left = static_cast<std::ptrdiff_t>(std::max<std::size_t>(n, 5));
+      EXPECT_EQ(found, std::vector<float>(expected.begin(), expected.begin() + n_left));
+    }
+  }
+}
+
 /// Rows of few different estimates, in blocks of several lists: those whose places come first, in
 /// whatever order lists are scanned.
 TEST(IvfCoding, WhatIsKeptDoesNotDependOnTheOrderOfLists) {

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "base/io/section_file.h"
 #include "index/dense/lists/partition.h"
 #include "index/dense/lists/search/list_router.h"
@@ -73,6 +76,43 @@ TEST(IvfFile, RoutesAreTheNearestListsNearestFirst) {
     EXPECT_GE(by_gap[0], 0.5) << "less than the errors of the codes";
     EXPECT_GE(by_gap[1], 0.8);
     EXPECT_GE(by_gap[2], 0.8);
+  }
+}
+
+/// What one call finds within a gap, several find in portions; each list comes once.
+TEST(IvfFile, RoutesWidenInPortions) {
+  Random random(kIvfSeed + 1);
+  for (const std::uint32_t n_lists : {5U, 200U}) {
+    const auto schema = dense_schema(RouterQuery::kDim, Metric::kDot);
+    Clumps clumps(schema, 50, random);
+    const IvfIndex index(clumps.column(4000), {{"n_lists", std::int64_t{n_lists}}});
+    const auto lists = dense::Partition::open(lists_of(*index.directory), schema, 4000);
+    ASSERT_TRUE(lists);
+    const dense::ListRouter router(*lists, Similarity::kDot);
+    dense::ScanScratch scan, other_scan;
+    dense::RouteScratch scratch, other_scratch;
+    for (int q = 0; q < 20; ++q) {
+      const RouterQuery prepared(clumps.query().values(), Metric::kDot, lists->facts().length);
+      dense::WideningRoute route(router, prepared.rotated, scan, scratch);
+      std::vector<dense::Probe> found;
+      for (const float gap : {0.1F, 0.1F, 0.3F, 1.0F, 2.5F}) {
+        const auto next = route.within(gap);
+        EXPECT_TRUE(std::is_sorted(next.begin(), next.end()));
+        found.insert(found.end(), next.begin(), next.end());
+        const auto whole = router.within(prepared.rotated, gap, n_lists, other_scan, other_scratch);
+        // Codes misjudge a few centroids, and the best list may be known later.
+        EXPECT_LE(found.size(), whole.size() * 11 / 10 + 1);
+        EXPECT_GE(found.size(), whole.size() * 9 / 10);
+      }
+      const auto rest = route.rest();
+      found.insert(found.end(), rest.begin(), rest.end());
+      EXPECT_TRUE(route.is_over());
+      std::vector<std::uint32_t> numbers;
+      for (const auto& probe : found) numbers.push_back(probe.list);
+      std::sort(numbers.begin(), numbers.end());
+      EXPECT_EQ(numbers.size(), n_lists);
+      EXPECT_TRUE(std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end());
+    }
   }
 }
 
