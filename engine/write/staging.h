@@ -52,7 +52,7 @@ class Staging {
   [[nodiscard]] bool empty() const { return changes_.empty(); }
 
  private:
-  /// Makes the row to put, `make(row)` without a number, of each of `points` that is to be put.
+  /// `make(row)` gives the row to put of one of `points`, as a copy or the row itself.
   template <class Points, class Make>
   Result<> put_points(Points& points, Seq& next, Make make);
   Result<> put_vectors(const PreparedPoints& points, Seq& next);
