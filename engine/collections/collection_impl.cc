@@ -242,8 +242,8 @@ Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
   }
   std::vector<PreparedOperation> prepared;
   prepared.reserve(operations.size());
-  for (const auto& operation : operations) {
-    QV_TRY(auto one, prepare(operation, *config));
+  for (auto& operation : operations) {
+    QV_TRY(auto one, prepare_and_take(operation, *config));
     prepared.push_back(std::move(one));
   }
   const Request request{operations.size(), ack};

@@ -17,13 +17,14 @@ constexpr std::size_t kMaxUnsealed = 4;
 /// one is sealed. Without a failure writers wait.
 constexpr std::uint64_t kMaxUnsealedSizes = 8;
 
-Result<std::vector<Seq>> stage_request(const ShardRequest& request, const SegmentSet& base,
+/// Takes the rows of the request.
+Result<std::vector<Seq>> stage_request(ShardRequest& request, const SegmentSet& base,
                                        const CollectionConfig& config, Staging& group, Seq& next) {
   Staging layer(base, config, &group);
   std::vector<Seq> seqs;
   Seq numbered = next;
-  for (const auto& operation : request.operations) {
-    QV_TRY(layer.apply(operation, numbered));
+  for (auto& operation : request.operations) {
+    QV_TRY(layer.apply(std::move(operation), numbered));
     seqs.push_back(Seq{to_number(numbered) - 1});
   }
   next = numbered;

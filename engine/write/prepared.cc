@@ -1,5 +1,7 @@
 #include "engine/write/prepared.h"
 
+#include <utility>
+
 namespace quiver::engine {
 namespace {
 
@@ -116,6 +118,20 @@ std::uint64_t size_bytes(const Row& row) {
 
 Result<PreparedOperation> prepare(const Operation& operation, const CollectionConfig& config) {
   return std::visit(Prepare{config}, operation);
+}
+
+Result<PreparedOperation> prepare_and_take(Operation& operation, const CollectionConfig& config) {
+  auto* upsert = std::get_if<Upsert>(&operation);
+  if (upsert == nullptr) return prepare(operation, config);
+  std::vector<std::string> payloads;
+  payloads.reserve(upsert->points.size());
+  for (auto& point : upsert->points) payloads.push_back(std::exchange(point.payload, {}));
+  QV_TRY(auto prepared, prepare(operation, config));
+  auto& rows = std::get<PreparedPoints>(prepared).rows;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!payloads[i].empty()) rows[i].payload = std::move(payloads[i]);
+  }
+  return prepared;
 }
 
 PreparedOperation part_for_shard(const PreparedOperation& operation, std::uint32_t shard,

@@ -51,6 +51,9 @@ using PreparedOperation = std::variant<PreparedPoints, PreparedChange>;
 
 [[nodiscard]] Result<PreparedOperation> prepare(const Operation& operation,
                                                 const CollectionConfig& config);
+/// The same; moves the payloads of upserted points out of `operation`, and nothing else.
+[[nodiscard]] Result<PreparedOperation> prepare_and_take(Operation& operation,
+                                                         const CollectionConfig& config);
 
 /// The part of `operation` for shard number `shard` of `n_shards`.
 [[nodiscard]] PreparedOperation part_for_shard(const PreparedOperation& operation,

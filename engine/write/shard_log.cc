@@ -31,6 +31,12 @@ void LocalLog::append(const Staging& group, const Committed& committed) noexcept
 }
 
 void add_changes(const Staging& group, storage::RowBatch& batch) {
+  constexpr std::size_t kOtherBytes = 128;  // of a change: keys, record heads, its entry in `ops`
+  std::size_t n_bytes = batch.size_bytes();
+  for (const auto& change : group.changes()) {
+    n_bytes += kOtherBytes + (change.row == nullptr ? 0 : change.row->payload.size());
+  }
+  batch.reserve(n_bytes);
   for (const auto& change : group.changes()) {
     if (change.row != nullptr) {
       batch.put_row(change.id, encode_row(*change.row));

@@ -68,7 +68,14 @@ Result<> Staging::apply(const PreparedOperation& operation, Seq& next) {
     return change_points(*change, next);
   }
   const auto& points = std::get<PreparedPoints>(operation);
-  return points.vectors_only ? put_vectors(points, next) : put_points(points, next);
+  if (points.vectors_only) return put_vectors(points, next);
+  return put_points(points, next, [](const Row& row) { return std::make_shared<Row>(row); });
+}
+
+Result<> Staging::apply(PreparedOperation&& operation, Seq& next) {
+  auto* points = std::get_if<PreparedPoints>(&operation);
+  if (points == nullptr || points->vectors_only) return apply(std::as_const(operation), next);
+  return put_points(*points, next, [](Row& row) { return std::make_shared<Row>(std::move(row)); });
 }
 
 void Staging::absorb(Staging&& above) {
@@ -82,8 +89,9 @@ void Staging::apply_numbered(const std::vector<Change>& changes, Seq& next) {
   }
 }
 
-Result<> Staging::put_points(const PreparedPoints& points, Seq& next) {
-  for (const auto& row : points.rows) {
+template <class Points, class Make>
+Result<> Staging::put_points(Points& points, Seq& next, Make make) {
+  for (auto& row : points.rows) {
     if (points.mode != UpsertMode::kUpsert || points.update_filter != nullptr) {
       const bool here = exists(row.id);
       if (points.mode == UpsertMode::kInsertOnly && here) continue;
@@ -94,12 +102,13 @@ Result<> Staging::put_points(const PreparedPoints& points, Seq& next) {
         if (!passing) continue;
       }
     }
-    auto numbered = std::make_shared<Row>(row);
+    auto numbered = make(row);
     follow_fields(*numbered, config_);
     QV_TRY(make_text_vectors(config_, *numbered));
     numbered->seq = take(next);
+    const PointId id = numbered->id;
     const Seq seq = numbered->seq;
-    put(row.id, std::move(numbered), seq);
+    put(id, std::move(numbered), seq);
   }
   return {};
 }

@@ -40,6 +40,8 @@ class Staging {
   /// Applies the operation. Numbers its changes from `next`, which it advances. kNotFound if a
   /// point that must exist does not; this layer is of no use then.
   Result<> apply(const PreparedOperation& operation, Seq& next);
+  /// The same; takes the rows of the operation instead of copying them.
+  Result<> apply(PreparedOperation&& operation, Seq& next);
   /// Takes over the changes of the layer above this one.
   void absorb(Staging&& above);
 
@@ -50,7 +52,9 @@ class Staging {
   [[nodiscard]] bool empty() const { return changes_.empty(); }
 
  private:
-  Result<> put_points(const PreparedPoints& points, Seq& next);
+  /// `make(row)` gives the row to put of one of `points`, as a copy or the row itself.
+  template <class Points, class Make>
+  Result<> put_points(Points& points, Seq& next, Make make);
   Result<> put_vectors(const PreparedPoints& points, Seq& next);
   Result<> change_points(const PreparedChange& change, Seq& next);
   Result<std::vector<PointId>> select(const PreparedChange& change) const;

@@ -62,10 +62,16 @@ void add_batch(const std::uint32_t* rows, const std::uint8_t* counts, std::size_
 std::size_t n_below(const std::uint32_t* rows, std::size_t n, std::uint32_t end_row) {
   if (n >= kBatch && rows[kBatch - 1] < end_row) return kBatch;
   n = std::min(n, kBatch);
-  std::size_t i = 0;
-  while (i + kLanes <= n && rows[i + kLanes - 1] < end_row) i += kLanes;
-  while (i < n && rows[i] < end_row) ++i;
-  return i;
+  const __m512i end = _mm512_set1_epi32(static_cast<int>(end_row));
+  std::size_t n_found = 0;
+  for (std::size_t i = 0; i < n; i += kLanes) {
+    const auto here = static_cast<__mmask16>(_bzhi_u32(0xFFFF, static_cast<unsigned>(n - i)));
+    const __m512i row = _mm512_maskz_loadu_epi32(here, rows + i);
+    const __mmask16 below = _mm512_mask_cmplt_epu32_mask(here, row, end);
+    n_found += static_cast<std::size_t>(__builtin_popcount(below));
+    if (below != 0xFFFF) break;
+  }
+  return n_found;
 }
 
 std::size_t add_gains(const std::uint32_t* rows, const std::uint8_t* counts, std::size_t n,

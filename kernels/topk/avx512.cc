@@ -29,14 +29,27 @@ std::size_t at_least(const float* scores, std::size_t n, float threshold,
   __m512i position = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   std::size_t count = 0;
   std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    const __mmask16 kept = _mm512_cmp_ps_mask(_mm512_loadu_ps(scores + i), bar, _CMP_GE_OQ);
-    if (kept != 0) {
-      _mm512_storeu_si512(positions + count, _mm512_maskz_compress_epi32(kept, position));
-      count += static_cast<std::size_t>(__builtin_popcount(kept));
-    }
+  const auto add = [&](__mmask16 kept) {
+    _mm512_storeu_si512(positions + count, _mm512_maskz_compress_epi32(kept, position));
+    count += static_cast<std::size_t>(__builtin_popcount(kept));
     position = _mm512_add_epi32(position, step);
+  };
+  const auto kept_at = [&](std::size_t at) {
+    return _mm512_cmp_ps_mask(_mm512_loadu_ps(scores + at), bar, _CMP_GE_OQ);
+  };
+  const __m512i four_steps = _mm512_set1_epi32(4 * kLanes);
+  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+    const __mmask16 a = kept_at(i);
+    const __mmask16 b = kept_at(i + kLanes);
+    const __mmask16 c = kept_at(i + 2 * kLanes);
+    const __mmask16 d = kept_at(i + 3 * kLanes);
+    if ((static_cast<unsigned>(a | b) | static_cast<unsigned>(c | d)) == 0) {
+      position = _mm512_add_epi32(position, four_steps);
+      continue;
+    }
+    add(a), add(b), add(c), add(d);
   }
+  for (; i + kLanes <= n; i += kLanes) add(kept_at(i));
   const __mmask16 present = static_cast<__mmask16>((1u << (n - i)) - 1u);
   const __m512 last = _mm512_maskz_loadu_ps(present, scores + i);
   const __mmask16 kept = _mm512_mask_cmp_ps_mask(present, last, bar, _CMP_GE_OQ);

@@ -5,8 +5,10 @@
 #include <bit>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <queue>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/prefetch.h"
@@ -51,15 +53,28 @@ struct Cursor {
     return at != end && rows[at] == row;
   }
 
+  /// Prefetches the postings where that of `row` is if rows are evenly spread.
+  void prefetch(std::uint32_t row) const {
+    if (at == end || rows[at] >= row) return;
+    const std::size_t place = expected(row);
+    prefetch_line(rows + place);
+    prefetch_line(counts + place);
+  }
+
  private:
   static constexpr std::size_t kFirstStep = 8;
 
   /// `rows[at] < row`.
-  [[nodiscard]] std::size_t first_after(std::uint32_t row) const {
-    const auto expected =
+  [[nodiscard]] std::size_t expected(std::uint32_t row) const {
+    const auto step =
         static_cast<std::size_t>(static_cast<float>(row - rows[at]) * postings_per_row);
+    return std::min(at + step, end - 1);
+  }
+
+  /// `rows[at] < row`.
+  [[nodiscard]] std::size_t first_after(std::uint32_t row) const {
     std::size_t low = at;  // rows[low] < row
-    std::size_t high = std::min(at + expected, end - 1);
+    std::size_t high = expected(row);
     std::size_t step = kFirstStep;
     if (rows[high] < row) {
       low = high;
@@ -149,15 +164,38 @@ bool has_many_times(const ColumnView& column, const TokenRows& token) {
   return std::find(counts.begin(), counts.end(), ColumnView::kManyTimes) != counts.end();
 }
 
+/// Memory that a thread keeps from one search to the next.
+struct Scratch {
+  std::vector<float> sums = std::vector<float>(kWindow, 0.0F);  ///< of a window; zeros between
+  std::vector<std::uint32_t> found = std::vector<std::uint32_t>(kWindow);
+};
+
+/// Lends it. An exception may leave sums behind, so the memory is kept only if there was none.
+class LentScratch {
+ public:
+  LentScratch() : scratch_(kept() ? std::move(kept()) : std::make_unique<Scratch>()) {}
+  [[nodiscard]] Scratch& operator*() const { return *scratch_; }
+  void give_back() { kept() = std::move(scratch_); }
+
+ private:
+  static std::unique_ptr<Scratch>& kept() {
+    thread_local std::unique_ptr<Scratch> of_thread;
+    return of_thread;
+  }
+  std::unique_ptr<Scratch> scratch_;
+};
+
 class WindowSearch {
  public:
-  WindowSearch(std::span<const ScoredTexts> keys, const Bitset* within, RowSink& sink)
+  /// `scratch` is borrowed, and has its zeros again after `run` returned.
+  WindowSearch(std::span<const ScoredTexts> keys, const Bitset* within, RowSink& sink,
+               Scratch& scratch)
       : keys_(keys),
         within_(within),
         sink_(sink),
         n_rows_(keys.front().occurrences.column().n_rows),
-        sums_(kWindow, 0.0F),
-        found_(kWindow) {
+        sums_(scratch.sums),
+        found_(scratch.found) {
     for (const auto& key : keys) add_cursors(key);
     std::sort(cursors_.begin(), cursors_.end(),
               [](const Cursor& a, const Cursor& b) { return a.bound < b.bound; });
@@ -220,6 +258,7 @@ class WindowSearch {
       add_window(cursor, first, n);
       n_found = keep_found(n_found);
     }
+    prefetch_found(first, n_found);
     for (std::size_t i = 0; i < n_found; ++i) check_row(first + found_[i], sums_[found_[i]]);
     if (is_sparse && n_sought_ == n_added_first_) return clear_added(first);
     std::fill_n(sums_.begin(), n, 0.0F);
@@ -262,6 +301,13 @@ class WindowSearch {
     return n_left;
   }
 
+  /// Prefetches where the strongest token that is looked up may have the rows.
+  void prefetch_found(std::uint32_t first, std::size_t n_found) const {
+    if (n_sought_ == 0) return;
+    const Cursor& cursor = cursors_[n_sought_ - 1];
+    for (std::size_t i = 0; i < n_found; ++i) cursor.prefetch(first + found_[i]);
+  }
+
   void clear_added(std::uint32_t first) {
     for_each_added(first, [&](std::uint32_t at) { sums_[at] = 0; });
   }
@@ -290,6 +336,7 @@ class WindowSearch {
   /// Adds what the rows of the window gain from the token. Returns the number of these rows.
   std::size_t add_window(Cursor& cursor, std::uint32_t first, std::uint32_t n) {
     cursor.begin = cursor.at;
+    if (cursor.at == cursor.end || cursor.rows[cursor.at] - first >= n) return 0;
     cursor.at += kernels().texts.add_gains(cursor.rows + cursor.at, cursor.counts + cursor.at,
                                            cursor.end - cursor.at, first, first + n, cursor.lengths,
                                            cursor.gain, sums_.data());
@@ -354,11 +401,11 @@ class WindowSearch {
   const Bitset* within_;
   RowSink& sink_;
   const std::uint32_t n_rows_;
-  float kept_share_ = 1;              ///< 1 less what sums may miss
-  std::vector<float> sums_;           ///< of the rows of a window
-  std::vector<std::uint32_t> found_;  ///< rows of the window whose sums are large enough
-  std::vector<Cursor> cursors_;       ///< by bound, ascending
-  std::vector<float> bounds_;         ///< `bounds_[i]`: sum of the bounds of the first `i` cursors
+  float kept_share_ = 1;               ///< 1 less what sums may miss
+  std::vector<float>& sums_;           ///< of the rows of a window; zeros between windows
+  std::vector<std::uint32_t>& found_;  ///< rows of the window whose sums are large enough
+  std::vector<Cursor> cursors_;        ///< by bound, ascending
+  std::vector<float> bounds_;          ///< `bounds_[i]`: sum of the bounds of the first `i` cursors
   std::size_t n_optional_ = 0;  ///< the first cursors, which cannot reach the threshold together
   std::size_t n_sought_ = 0;    ///< of these, the first ones, not added to the sums of the window
   std::size_t n_added_first_ = 0;  ///< the first token whose postings were added at once
@@ -403,7 +450,10 @@ Result<> search_texts(std::span<const ScoredTexts> keys, const Bitset* within, R
   if (within != nullptr && within->count() * kPostingsPerRow < n_postings) {
     return score_rows(keys, *within, sink, cancel);
   }
-  return WindowSearch(keys, within, sink).run(cancel);
+  LentScratch scratch;
+  auto result = WindowSearch(keys, within, sink, *scratch).run(cancel);
+  scratch.give_back();
+  return result;
 }
 
 }  // namespace quiver::payload

@@ -78,9 +78,10 @@ struct GrowingValues {
   AppendBuffer<double> doubles;
   AppendBuffer<GeoPoint> points;
   Dictionary dictionary;
-  std::unique_ptr<Analyzer> analyzer;  ///< made by the first text
-  WordNumbers word_terms;              ///< terms of frequent words, by the analyzer
-  std::uint32_t n_texts = 0;           ///< strings so far in the current row
+  std::unique_ptr<Analyzer> analyzer;     ///< made by the first text
+  WordNumbers word_terms;                 ///< terms of frequent words, by the analyzer
+  std::vector<std::uint32_t> text_terms;  ///< of the last text, to append them at once
+  std::uint32_t n_texts = 0;              ///< strings so far in the current row
 
   [[nodiscard]] std::uint64_t size() const {
     return terms.size() + integers.size() + doubles.size() + points.size();
@@ -88,6 +89,7 @@ struct GrowingValues {
   [[nodiscard]] std::size_t memory_bytes() const {
     return terms.memory_bytes() + integers.memory_bytes() + doubles.memory_bytes() +
            points.memory_bytes() + dictionary.memory_bytes() + word_terms.memory_bytes() +
+           text_terms.capacity() * sizeof(std::uint32_t) +
            (analyzer ? analyzer->memory_bytes() : 0);
   }
 };

@@ -40,10 +40,12 @@ bool keep_tokens(const Value& element, const FieldIndex& index, RowFacts& row,
     values.terms.append(kTermGap);
   }
   if (values.analyzer == nullptr) values.analyzer = std::make_unique<Analyzer>(index.text);
-  values.analyzer->for_each_number(
+  values.text_terms.clear();
+  values.analyzer->append_numbers(
       *text, values.word_terms,
       [&](std::string_view token) { return values.dictionary.find_or_add(token); },
-      [&](std::uint32_t term) { values.terms.append(term); });
+      values.text_terms);
+  values.terms.append(std::span<const std::uint32_t>(values.text_terms));
   return true;
 }
 

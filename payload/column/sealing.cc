@@ -118,6 +118,7 @@ class Sealer {
   void merge_dictionaries() {
     new_ids_ = used_terms();
     struct Entry {
+      std::uint64_t start;  ///< `text_start`: decides nearly every comparison
       std::string_view text;
       std::uint32_t* new_id;
     };
@@ -126,11 +127,13 @@ class Sealer {
     for (std::size_t s = 0; s < sources_.size(); ++s) {
       for (std::uint32_t id = 0; id < new_ids_[s].size(); ++id) {
         if (new_ids_[s][id] == 0) continue;
-        entries.push_back({dictionaries[s].term(id), &new_ids_[s][id]});
+        const std::string_view text = dictionaries[s].term(id);
+        entries.push_back({text_start(text), text, &new_ids_[s][id]});
       }
     }
-    std::sort(entries.begin(), entries.end(),
-              [](const Entry& a, const Entry& b) { return a.text < b.text; });
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+      return a.start != b.start ? a.start < b.start : a.text < b.text;
+    });
     std::vector<std::uint64_t> offsets{0};
     std::vector<char> bytes;
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -159,60 +162,89 @@ class Sealer {
     out_.terms = SharedSpan<std::uint32_t>::of(std::move(terms));
   }
 
-  /// Calls `visit(term, row)` once for each distinct term of each row.
-  template <class Visit>
-  void for_each_posting(std::uint32_t n_terms, Visit visit) const {
-    std::vector<std::uint32_t> last_row(n_terms, ColumnView::kGap);
+  /// For each term, the number of rows that have it, at `[term + 1]`.
+  [[nodiscard]] std::vector<std::uint64_t> count_rows_of_terms() const {
+    struct Seen {
+      std::uint32_t last_row = ColumnView::kGap;
+      std::uint32_t n_rows = 0;
+    };
+    std::vector<Seen> seen(out_.n_terms());
     for (std::uint32_t row = 0; row < out_.n_rows; ++row) {
       for (const std::uint32_t id : out_.row_terms(row)) {
-        if (id >= n_terms || last_row[id] == row) continue;  // a gap is no term
-        last_row[id] = row;
-        visit(id, row);
+        if (id >= seen.size() || seen[id].last_row == row) continue;  // a gap is no term
+        seen[id] = {row, seen[id].n_rows + 1};
+      }
+    }
+    std::vector<std::uint64_t> counts(seen.size() + 1, 0);
+    for (std::size_t id = 0; id < seen.size(); ++id) counts[id + 1] = seen[id].n_rows;
+    return counts;
+  }
+
+  /// Calls `begin(posting, row)` for the first occurrence of each term in each row, then
+  /// `repeat(posting)` for each other one.
+  template <class Begin, class Repeat>
+  static void for_each_occurrence(const ColumnView& column,
+                                  std::span<const std::uint64_t> posting_offsets,
+                                  std::span<const std::uint32_t> posting_rows, Begin begin,
+                                  Repeat repeat) {
+    const std::uint32_t n_terms = column.n_terms();
+    std::vector<std::uint64_t> next(posting_offsets.begin(), posting_offsets.end());
+    for (std::uint32_t row = 0; row < column.n_rows; ++row) {
+      for (const std::uint32_t id : column.row_terms(row)) {
+        if (id >= n_terms) continue;  // a gap is no term
+        // The posting of this row is the last begun one of the term, or the next.
+        std::uint64_t& at = next[id];
+        if (at != posting_offsets[id] && posting_rows[at - 1] == row) {
+          repeat(at - 1);
+        } else {
+          begin(at++, row);
+        }
       }
     }
   }
 
   void make_postings() {
-    const std::uint32_t n_terms = out_.n_terms();
-    std::vector<std::uint64_t> offsets(n_terms + std::size_t{1}, 0);
-    for_each_posting(n_terms, [&](std::uint32_t id, std::uint32_t) { ++offsets[id + 1]; });
-    for (std::uint32_t id = 0; id < n_terms; ++id) offsets[id + 1] += offsets[id];
+    std::vector<std::uint64_t> offsets = count_rows_of_terms();
+    for (std::size_t i = 1; i < offsets.size(); ++i) offsets[i] += offsets[i - 1];
     std::vector<std::uint32_t> posting_rows(offsets.back());
-    auto next = offsets;
-    for_each_posting(n_terms,
-                     [&](std::uint32_t id, std::uint32_t row) { posting_rows[next[id]++] = row; });
+    std::vector<std::uint8_t> counts(out_.index->scoring ? offsets.back() : 0);
+    const auto begin = [&](std::uint64_t at, std::uint32_t row) { posting_rows[at] = row; };
+    if (out_.index->scoring) {
+      for_each_occurrence(
+          out_, offsets, posting_rows,
+          [&](std::uint64_t at, std::uint32_t row) { begin(at, row), counts[at] = 1; },
+          [&](std::uint64_t at) { counts[at] += counts[at] < ColumnView::kManyTimes ? 1 : 0; });
+    } else {
+      for_each_occurrence(out_, offsets, posting_rows, begin, [](std::uint64_t) {});
+    }
     out_.posting_offsets = SharedSpan<std::uint64_t>::of(std::move(offsets));
     out_.posting_rows = SharedSpan<std::uint32_t>::of(std::move(posting_rows));
+    out_.posting_counts = SharedSpan<std::uint8_t>::of(std::move(counts));
   }
 
-  /// What scores need: counts of the postings, lengths of the rows, and bounds by block.
+  /// What scores need beside the counts: lengths of the rows, and bounds by block.
   void describe_postings() {
     std::vector<std::uint32_t> lengths;
     lengths.reserve(rows_.size());
     for (const auto& [source, row] : rows_) lengths.push_back(sources_[source].text_lengths[row]);
-    std::vector<std::uint8_t> counts(out_.posting_rows.size(), 0);
-    const std::uint32_t n_terms = out_.n_terms();
-    std::vector<std::uint64_t> next(out_.posting_offsets.begin(), out_.posting_offsets.end());
-    for (std::uint32_t row = 0; row < out_.n_rows; ++row) {
-      for (const std::uint32_t id : out_.row_terms(row)) {
-        if (id >= n_terms) continue;  // a gap is no term
-        // The posting of this row is the last begun one of the term, or the next.
-        std::uint64_t& at = next[id];
-        if (at == out_.posting_offsets[id] || out_.posting_rows[at - 1] != row) ++at;
-        std::uint8_t& count = counts[at - 1];
-        if (count < ColumnView::kManyTimes) ++count;
+    const auto counts = out_.posting_counts.span();
+    const auto posting_rows = out_.posting_rows.span();
+    std::vector<std::uint8_t> block_counts;
+    std::vector<std::uint32_t> block_lengths;
+    block_counts.reserve(blocks_of(counts.size()));
+    block_lengths.reserve(blocks_of(counts.size()));
+    for (std::size_t first = 0; first < counts.size(); first += ColumnView::kPostingsPerBlock) {
+      const std::size_t end = std::min(counts.size(), first + ColumnView::kPostingsPerBlock);
+      std::uint8_t most = 0;
+      std::uint32_t shortest = UINT32_MAX;
+      for (std::size_t i = first; i < end; ++i) {
+        most = std::max(most, counts[i]);
+        shortest = std::min(shortest, lengths[posting_rows[i]]);
       }
-    }
-    const std::size_t n_blocks = blocks_of(counts.size());
-    std::vector<std::uint8_t> block_counts(n_blocks, 0);
-    std::vector<std::uint32_t> block_lengths(n_blocks, UINT32_MAX);
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      const std::size_t block = i / ColumnView::kPostingsPerBlock;
-      block_counts[block] = std::max(block_counts[block], counts[i]);
-      block_lengths[block] = std::min(block_lengths[block], lengths[out_.posting_rows[i]]);
+      block_counts.push_back(most);
+      block_lengths.push_back(shortest);
     }
     out_.text_lengths = SharedSpan<std::uint32_t>::of(std::move(lengths));
-    out_.posting_counts = SharedSpan<std::uint8_t>::of(std::move(counts));
     out_.block_counts = SharedSpan<std::uint8_t>::of(std::move(block_counts));
     out_.block_lengths = SharedSpan<std::uint32_t>::of(std::move(block_lengths));
   }

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 
 namespace quiver::payload {
 namespace {
@@ -14,6 +16,26 @@ constexpr std::array<bool, 256> kNeedsEscape = [] {
 }();
 
 bool needs_escape(char c) { return kNeedsEscape[static_cast<unsigned char>(c)]; }
+
+/// True if one of eight bytes needs it.
+bool any_needs_escape(std::uint64_t bytes) {
+  constexpr std::uint64_t kEach = 0x0101010101010101;
+  const auto below = [](std::uint64_t values, std::uint64_t limit) {
+    return (values - kEach * limit) & ~values & (kEach * 0x80);
+  };
+  return (below(bytes, 0x20) | below(bytes ^ kEach * '"', 1) | below(bytes ^ kEach * '\\', 1)) != 0;
+}
+
+/// The first place at or after `at` that needs it; the length of `text` if there is none.
+std::size_t find_escape(std::string_view text, std::size_t at) {
+  for (; at + sizeof(std::uint64_t) <= text.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data() + at, sizeof(bytes));
+    if (any_needs_escape(bytes)) break;
+  }
+  while (at < text.size() && !needs_escape(text[at])) ++at;
+  return at;
+}
 
 void append_escape(std::string& out, char c) {
   switch (c) {
@@ -52,13 +74,13 @@ void append_escape(std::string& out, char c) {
 void append_string(std::string& out, std::string_view text) {
   out += '"';
   std::size_t start = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (!needs_escape(text[i])) continue;
-    out.append(text, start, i - start);
-    append_escape(out, text[i]);
-    start = i + 1;
+  for (;;) {
+    const std::size_t at = find_escape(text, start);
+    out.append(text, start, at - start);
+    if (at == text.size()) break;
+    append_escape(out, text[at]);
+    start = at + 1;
   }
-  out.append(text, start);
   out += '"';
 }
 

@@ -5,6 +5,7 @@
 // synonyms (synonyms.h), and the bounds of the length in code points.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -68,20 +69,37 @@ class Analyzer {
                       },
                       &visit});
   }
-  /// Calls `visit(number)` for each token of a document in order. `number_of(token)` numbers tokens
+  /// Appends the number of each token of a document in order. `number_of(token)` numbers tokens
   /// from 0; `numbers` remembers what it said, so it must be the same function whenever the same
   /// `numbers` are given.
-  template <class NumberOf, class Visit>
-  void for_each_number(std::string_view text, WordNumbers& numbers, NumberOf number_of,
-                       Visit visit) {
+  template <class NumberOf>
+  void append_numbers(std::string_view text, WordNumbers& numbers, NumberOf number_of,
+                      std::vector<std::uint32_t>& out) {
     if (options_.tokenizer == Tokenizer::kPrefix) {  // a word has several tokens
       return for_each_token(text, TokenUse::kDocument,
-                            [&](std::string_view token) { visit(number_of(token)); });
+                            [&](std::string_view token) { out.push_back(number_of(token)); });
     }
+    std::array<PendingWord, kWordsAhead> pending;
+    std::size_t n_pending = 0;
+    const auto number_pending = [&] {
+      std::size_t end = out.size();
+      out.resize(end + n_pending);
+      for (std::size_t i = 0; i < n_pending; ++i) {
+        // Without a branch: whether a word is a stop word cannot be predicted.
+        out[end] = number_of_piece(pending[i], numbers, number_of);
+        end += out[end] == WordNumbers::kNoToken ? 0 : 1;
+      }
+      out.resize(end);
+      n_pending = 0;
+    };
+    const char* end = text.data() + text.size();
     split(text, options_.tokenizer, [&](const Piece& piece) {
-      const std::uint32_t number = number_of_piece(piece, numbers, number_of);
-      if (number != WordNumbers::kNoToken) visit(number);
+      if (n_pending == kWordsAhead) number_pending();
+      const auto n_readable = static_cast<std::size_t>(end - piece.text.data());
+      pending[n_pending] = pending_word(piece, n_readable);
+      numbers.prefetch(pending[n_pending++].hash);
     });
+    number_pending();
   }
   /// The part of `piece` that became `token`, one of a document's tokens of it: its beginning if
   /// the token is a prefix, else all. With a stemmer always all.
@@ -99,15 +117,34 @@ class Analyzer {
     void operator()(std::string_view token) const { visit(function, token); }
   };
 
+  /// Words that are looked up together, so that the places of all are fetched at once: many lie
+  /// beyond the L2 cache.
+  static constexpr std::size_t kWordsAhead = 16;
+  struct PendingWord {
+    Piece piece;
+    bool has_key = false;
+    WordNumbers::Key key;    ///< of the piece, in lower case if the options say so
+    std::uint64_t hash = 0;  ///< of the key
+  };
+  /// `n_readable`: bytes from the beginning of the piece to the end of its text.
+  [[nodiscard]] PendingWord pending_word(const Piece& piece, std::size_t n_readable) const {
+    PendingWord word;
+    word.piece = piece;
+    word.has_key = piece.is_ascii && piece.text.size() <= WordNumbers::kMaxBytes;
+    if (!word.has_key) return word;
+    word.key = WordNumbers::key_of(piece.text, n_readable);
+    if (options_.lowercase) word.key = WordNumbers::to_lower(word.key);
+    word.hash = WordNumbers::hash_of(word.key);
+    return word;
+  }
+
   /// kNoToken if the piece, not of kPrefix, gives no token.
   template <class NumberOf>
-  std::uint32_t number_of_piece(const Piece& piece, WordNumbers& numbers, NumberOf& number_of) {
-    const bool has_key = piece.is_ascii && piece.text.size() <= WordNumbers::kMaxBytes;
-    if (!has_key) return number_of_long_piece(piece, numbers, number_of);
-    const auto key = options_.lowercase ? WordNumbers::key_of_lower(piece.text)
-                                        : WordNumbers::key_of(piece.text);
-    return number_of_word(key, numbers,
-                          [&] { return number_of_form(normal_form(piece), number_of); });
+  std::uint32_t number_of_piece(const PendingWord& word, WordNumbers& numbers,
+                                NumberOf& number_of) {
+    if (!word.has_key) return number_of_long_piece(word.piece, numbers, number_of);
+    return number_of_word(word.key, word.hash, numbers,
+                          [&] { return number_of_form(normal_form(word.piece), number_of); });
   }
   /// Of a piece that is not ASCII, or long.
   template <class NumberOf>
@@ -117,14 +154,15 @@ class Analyzer {
     if (word.empty() || word.size() > WordNumbers::kMaxBytes) {
       return number_of_form(word, number_of);
     }
-    return number_of_word(WordNumbers::key_of(word), numbers,
+    const auto key = WordNumbers::key_of(word);
+    return number_of_word(key, WordNumbers::hash_of(key), numbers,
                           [&] { return number_of_form(word, number_of); });
   }
   template <class Make>
-  static std::uint32_t number_of_word(const WordNumbers::Key& key, WordNumbers& numbers,
-                                      Make make) {
-    std::uint32_t number = numbers.find(key);
-    if (number == WordNumbers::kUnknown) numbers.remember(key, number = make());
+  static std::uint32_t number_of_word(const WordNumbers::Key& key, std::uint64_t hash,
+                                      WordNumbers& numbers, Make make) {
+    std::uint32_t number = numbers.find(key, hash);
+    if (number == WordNumbers::kUnknown) numbers.remember(key, hash, number = make());
     return number;
   }
   template <class NumberOf>

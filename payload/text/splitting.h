@@ -1,6 +1,12 @@
 // How each tokenizer cuts a text into pieces, before case, folding, stop words and stems.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #include "payload/text/characters.h"
@@ -34,10 +40,12 @@ inline constexpr AsciiTable kAsciiNoSpaces = [] {
 }();
 
 /// Calls `emit(Piece)` for each longest run of code points that belong to pieces: those of `ascii`,
-/// and the others that `belongs` accepts. Bytes that are not UTF-8 end a piece.
+/// and the others that `belongs` accepts. Bytes that are not UTF-8 end a piece. Begins at `at`;
+/// returns the first place at or after `end` that is not within a piece.
 template <class Belongs, class Emit>
-void split_runs(std::string_view text, const AsciiTable& ascii, Belongs belongs, Emit emit) {
-  for (std::size_t at = 0; at < text.size();) {
+std::size_t split_runs(std::string_view text, std::size_t at, std::size_t end,
+                       const AsciiTable& ascii, Belongs belongs, Emit& emit) {
+  while (at < end) {
     const std::size_t begin = at;
     bool all_ascii = true;
     std::size_t n_separator = 1;
@@ -57,6 +65,79 @@ void split_runs(std::string_view text, const AsciiTable& ascii, Belongs belongs,
     }
     if (at != begin) emit(Piece{text.substr(begin, at - begin), all_ascii});
     at += n_separator;
+  }
+  return std::min(at, text.size());
+}
+
+/// Bit `i` tells whether byte `i` of the block is an ASCII letter or digit. Bytes beyond the text
+/// are none.
+struct WordBits {
+  static constexpr std::size_t kBytes = 64;
+  std::uint64_t words = 0;
+  bool is_ascii = true;  ///< else `words` has no meaning
+
+  explicit WordBits(std::string_view text) {
+    if (text.size() >= kBytes) {
+      read(text.data());
+    } else {
+      std::array<char, kBytes> padded{};
+      std::copy(text.begin(), text.end(), padded.begin());
+      read(padded.data());
+    }
+  }
+
+ private:
+  void read(const char* bytes) {
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < kBytes / sizeof(std::uint64_t); ++i) {
+      std::uint64_t eight = 0;
+      std::memcpy(&eight, bytes + 8 * i, sizeof(eight));
+      all |= eight;
+      words |= bits_of(eight) << (8 * i);
+    }
+    is_ascii = (all & kEach * 0x80) == 0;
+  }
+  static std::uint64_t bits_of(std::uint64_t eight) {
+    const std::uint64_t is_word =
+        (between(eight | kEach * 0x20, 'a', 'z') | between(eight, '0', '9')) & kEach * 0x80;
+    return ((is_word >> 7) * 0x0102040810204080) >> 56;  // bit 7 of each byte, side by side
+  }
+  /// Bit 7 of each ASCII byte from `first` to `last`.
+  static std::uint64_t between(std::uint64_t eight, std::uint64_t first, std::uint64_t last) {
+    return (eight + kEach * (0x80 - first)) & ~(eight + kEach * (0x7F - last));
+  }
+  static constexpr std::uint64_t kEach = 0x0101010101010101;
+  static_assert(std::endian::native == std::endian::little);
+};
+
+/// Splits into runs of letters, numbers and combining marks. Most words are found in 64 bytes at
+/// once, because a loop over bytes mispredicts the end of each word.
+template <class Emit>
+void split_words(std::string_view text, Emit& emit) {
+  std::size_t at = 0;  // not within a word
+  while (at < text.size()) {
+    const WordBits block(text.substr(at));
+    std::size_t next = at + WordBits::kBytes;
+    std::uint64_t bits = block.is_ascii ? block.words : 0;
+    while (bits != 0) {
+      const int begin = std::countr_zero(bits);
+      const std::uint64_t others = ~bits >> begin << begin;
+      if (others == 0) {  // the word may go on in the next block
+        next = at + static_cast<std::size_t>(begin);
+        break;
+      }
+      const int end = std::countr_zero(others);
+      emit(Piece{
+          text.substr(at + static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)),
+          true});
+      bits &= ~std::uint64_t{0} << end;
+    }
+    const bool is_one_long_word = next == at;
+    if (!block.is_ascii || is_one_long_word) {
+      next = split_runs(text, at, std::min(at + WordBits::kBytes, text.size()), kAsciiWords,
+                        is_word, emit);
+    }
+    at = next;
   }
 }
 
@@ -171,18 +252,20 @@ void split(std::string_view text, Tokenizer tokenizer, Emit emit) {
   using namespace splitting;
   switch (tokenizer) {
     case Tokenizer::kWhitespace:
-      return split_runs(
-          text, kAsciiNoSpaces, [](std::int32_t c) { return !is_space(c); }, emit);
+      split_runs(
+          text, 0, text.size(), kAsciiNoSpaces, [](std::int32_t c) { return !is_space(c); }, emit);
+      return;
     case Tokenizer::kMultilingual:
       return MultilingualSplitter(text).run(emit);
-    case Tokenizer::kCode:
-      return split_runs(text, kAsciiWords, is_word,
-                        [&](const Piece& piece) { split_identifier(piece, emit); });
+    case Tokenizer::kCode: {
+      const auto emit_parts = [&](const Piece& piece) { split_identifier(piece, emit); };
+      return split_words(text, emit_parts);
+    }
     case Tokenizer::kWord:
     case Tokenizer::kPrefix:
       break;
   }
-  split_runs(text, kAsciiWords, is_word, emit);
+  split_words(text, emit);
 }
 
 }  // namespace quiver::payload

@@ -20,6 +20,9 @@ constexpr std::size_t kMaxDepth = 128;
 /// A larger body gets its own parser, so that no thread keeps that memory for ever.
 constexpr std::size_t kKeptParserBytes = 1 << 20;
 
+/// Size up to which a thread keeps the buffer of a written object.
+constexpr std::size_t kKeptTextBytes = 1 << 20;
+
 using Parser = simdjson::dom::parser;
 
 std::unique_ptr<Parser> make_parser(std::size_t capacity) {
@@ -307,9 +310,13 @@ Decoded<> check_members(Object object, const Path& path,
 }
 
 std::string to_json(Object object) {
-  std::string text;
+  // Written to memory that the thread keeps, so that the result is allocated once, at its size.
+  thread_local std::string text;
+  text.clear();
   append_object(text, object);
-  return text;
+  std::string result(text);
+  if (text.capacity() > kKeptTextBytes) text = std::string();
+  return result;
 }
 
 void append_element(std::string& out, Element element) { append_value(out, element); }

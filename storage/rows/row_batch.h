@@ -13,6 +13,8 @@ namespace quiver::storage {
 /// An ordered list of changes; the last change of a key wins. Copies its arguments. One thread.
 class RowBatch {
  public:
+  /// Makes room for changes of so many bytes in all.
+  void reserve(std::size_t n_bytes) { bytes_.reserve(n_bytes); }
   void put_row(const PointId& id, std::string_view row);
   void delete_row(const PointId& id);
   void put_op(Seq seq, std::string_view op);

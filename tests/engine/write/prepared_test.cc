@@ -27,6 +27,25 @@ TEST(Prepare, VectorsBecomeStoredOnes) {
   EXPECT_FALSE(is_present(rows[0].vectors[0]));
 }
 
+TEST(Prepare, TakesPayloadsAndNothingElse) {
+  Upsert upsert;
+  upsert.points.push_back({PointId::number(1), {{"half", DenseVector{1, 2, 3}}}, R"({"n":1})"});
+  upsert.points.push_back({PointId::number(2), {}, ""});
+  upsert.mode = UpsertMode::kInsertOnly;
+  const auto copied = prepare(upsert, mixed_config()).value();
+  Operation operation = upsert;
+  const auto taken = prepare_and_take(operation, mixed_config()).value();
+  EXPECT_EQ(std::get<PreparedPoints>(taken).rows, std::get<PreparedPoints>(copied).rows);
+  EXPECT_EQ(std::get<PreparedPoints>(taken).mode, UpsertMode::kInsertOnly);
+  const auto& left = std::get<Upsert>(operation).points;
+  ASSERT_EQ(left.size(), 2U);
+  EXPECT_EQ(left[0].payload, "");
+  EXPECT_EQ(left[0].id, PointId::number(1));
+  EXPECT_EQ(left[0].vectors.size(), 1U);
+  Operation other = ClearPayload{std::vector<PointId>{PointId::number(1)}};
+  EXPECT_TRUE(prepare_and_take(other, mixed_config()));
+}
+
 TEST(Prepare, ErrorsThatTheCallerCouldKnow) {
   Upsert upsert;
   upsert.points.push_back({PointId::number(1), {{"no", DenseVector{1}}}, "{}"});

@@ -96,7 +96,10 @@ TEST(Staging, SameAsAMap) {
       bool applied = true;
       for (std::uint64_t n = 1 + random() % 3; n > 0 && applied; --n) {
         const auto operation = random_operation(config.fields, random);
-        const auto result = layer.apply(operation, numbered);
+        auto copy = operation;
+        const bool takes_rows = random() % 2 == 0;
+        const auto result =
+            takes_rows ? layer.apply(std::move(copy), numbered) : layer.apply(operation, numbered);
         applied = attempt.apply(operation);
         ASSERT_EQ(result.has_value(), applied) << "request " << request;
         if (!result) {

@@ -22,6 +22,22 @@ TEST(Escape, ShortFormsAndControlCharacters) {
   EXPECT_EQ(to_json_string(std::string_view("\x01\x1f\0", 3)), "\"\\u0001\\u001f\\u0000\"");
 }
 
+TEST(Escape, EachByteAtEachPlace) {
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string one(1, static_cast<char>(byte));
+    const std::string quoted = to_json_string(one);
+    for (std::size_t n_before = 0; n_before < 18; ++n_before) {
+      const std::string before(n_before, 'x');
+      const std::string after(17 - n_before, '\x80');
+      EXPECT_EQ(to_json_string(before + one + after),
+                '"' + before + quoted.substr(1, quoted.size() - 2) + after + '"')
+          << byte;
+    }
+    const bool stays = byte >= 0x20 && byte != '"' && byte != '\\';
+    EXPECT_EQ(quoted.size() == 3, stays) << byte;
+  }
+}
+
 TEST(Escape, AppendsToWhatIsThere) {
   std::string out = "{";
   append_string(out, "k");

@@ -27,7 +27,12 @@ TEST(WordNumbers, KeysTellWordsApartAndLowerOnlyLetters) {
     ASSERT_EQ(known->second, word);
     std::string lower = word;
     for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-    ASSERT_EQ(WordNumbers::key_of_lower(word).parts, WordNumbers::key_of(lower).parts);
+    ASSERT_EQ(WordNumbers::to_lower(WordNumbers::key_of(word)).parts,
+              WordNumbers::key_of(lower).parts);
+    const std::string longer = word + random_ascii(random, random() % 40);
+    ASSERT_EQ(
+        WordNumbers::key_of(std::string_view(longer).substr(0, word.size()), longer.size()).parts,
+        WordNumbers::key_of(word).parts);
   }
   EXPECT_NE(WordNumbers::key_of("a").parts, WordNumbers::key_of(std::string_view("a\0", 2)).parts);
 }
@@ -37,11 +42,13 @@ TEST(WordNumbers, RemembersOrForgetsButNeverMistakes) {
   WordNumbers numbers;
   std::map<std::string, std::uint32_t> all;
   std::size_t n_known = 0;
-  EXPECT_EQ(numbers.find(WordNumbers::key_of("a")), WordNumbers::kUnknown);
+  const auto of_a = WordNumbers::key_of("a");
+  EXPECT_EQ(numbers.find(of_a, WordNumbers::hash_of(of_a)), WordNumbers::kUnknown);
   for (std::uint32_t i = 0; i < 200'000; ++i) {
     const std::string word = "w" + std::to_string(random() % 100'000);
     const auto key = WordNumbers::key_of(word);
-    const std::uint32_t number = numbers.find(key);
+    const std::uint64_t hash = WordNumbers::hash_of(key);
+    const std::uint32_t number = numbers.find(key, hash);
     const auto known = all.find(word);
     if (number != WordNumbers::kUnknown) {
       ASSERT_NE(known, all.end());
@@ -50,7 +57,7 @@ TEST(WordNumbers, RemembersOrForgetsButNeverMistakes) {
       continue;
     }
     const std::uint32_t wanted = random() % 10 == 0 ? WordNumbers::kNoToken : i;
-    numbers.remember(key, known == all.end() ? (all[word] = wanted) : known->second);
+    numbers.remember(key, hash, known == all.end() ? (all[word] = wanted) : known->second);
   }
   EXPECT_GT(n_known, 30'000U);
   EXPECT_LE(numbers.memory_bytes(), std::size_t{32} << 16);
@@ -103,9 +110,10 @@ TEST(WordNumbers, NumberTheTokensOfTexts) {
     for (int i = 0; i < 100; ++i) {
       std::string text;
       for (std::uint64_t n = random() % 12; n > 0; --n) text += parts[random() % parts.size()];
+      std::vector<std::uint32_t> found_numbers;
+      analyzer.append_numbers(text, numbers, number_of, found_numbers);
       std::vector<std::string> found;
-      analyzer.for_each_number(text, numbers, number_of,
-                               [&](std::uint32_t number) { found.push_back(names.at(number)); });
+      for (const std::uint32_t number : found_numbers) found.push_back(names.at(number));
       ASSERT_EQ(found, tokenize(text, options)) << text;
     }
   }
