@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <future>
 #include <string>
 
 #include "tests/fault/engine_fault_support.h"
@@ -184,6 +186,34 @@ TEST_F(EngineBulk, StoreFull) {
   runner.open();
   runner.check_everything();
   runner.check_rest();
+}
+
+/// They were never answered: nothing ends the load while the disk is full, and closing did not
+/// either.
+TEST_F(EngineBulk, WritesBehindALoadThatCannotEndAreRefusedAtClosing) {
+  Random random(7);
+  Runner runner(options(), config(7, 2));
+  runner.open();
+  load(runner, random, "first");
+  const auto points = model::random_points(runner.model().config(), 100, random);
+  disk_->set_capacity(disk_->used_bytes());
+  ASSERT_FALSE(try_load(runner, points, "second"));
+  const engine::Operation upsert =
+      engine::Upsert{model::random_points(runner.model().config(), 20, random), {}, {}};
+  std::promise<Result<>> answer;
+  const auto done = [&](const auto& result) {
+    answer.set_value(result ? Result<>() : fail(result.error()));
+  };
+  ASSERT_TRUE(runner.collection().update({upsert}, engine::Ack::kVisible, done));
+  auto answered = answer.get_future();
+  runner.close();
+  ASSERT_EQ(answered.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  const auto refused = answered.get();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::kUnavailable);
+  disk_->set_capacity(std::nullopt);
+  runner.open();
+  runner.check_everything();  // nothing of what was refused is there
 }
 
 /// At every fifth change of a load the disk of the stores fails, and works again soon.

@@ -1,5 +1,7 @@
 #include "service/http/exchange/body_memory.h"
 
+#include "base/observe/memory_budget.h"
+
 namespace quiver::service {
 
 Result<> BodyMemory::hold(std::size_t n_bytes) {
@@ -7,6 +9,7 @@ Result<> BodyMemory::hold(std::size_t n_bytes) {
   if (counted == held_bytes_) return {};
   auto& held = budget_.held_bytes_;
   const std::size_t added = counted - held_bytes_;  // wraps around if less, and so does `held`
+  if (counted > held_bytes_) QV_TRY(process_memory().check(added, "the body of a request"));
   const std::size_t now = held.fetch_add(added, std::memory_order_relaxed) + added;
   if (counted > held_bytes_ && now > budget_.max_bytes_) {
     held.fetch_sub(added, std::memory_order_relaxed);
