@@ -19,6 +19,10 @@ constexpr auto kMaxReadingAge = std::chrono::milliseconds(5);
 /// Free memory is returned to the system at most this often; it takes milliseconds.
 constexpr auto kGiveBackPeriod = std::chrono::milliseconds(500);
 
+/// This part of the limit is for what nobody asks for: seals, what a body becomes when it is read,
+/// memory that is free in pieces.
+constexpr std::uint64_t kReservedPart = 8;
+
 std::string megabytes(std::uint64_t n_bytes) {
   constexpr double kMiB = 1 << 20;
   return fmt::format("{:.1f} MiB", static_cast<double>(n_bytes) / kMiB);
@@ -106,7 +110,8 @@ Result<> MemoryBudget::grant(std::uint64_t n_bytes, std::string_view what,
 
 bool MemoryBudget::has_room(std::uint64_t n_bytes) {
   const std::uint64_t limit = limit_;
-  return limit == 0 || (n_bytes <= limit && used() <= limit - n_bytes);
+  const std::uint64_t allowed = limit - limit / kReservedPart;
+  return limit == 0 || (n_bytes <= allowed && used() <= allowed - n_bytes);
 }
 
 void MemoryBudget::read(Clock::time_point now) {
@@ -129,10 +134,12 @@ Error MemoryBudget::refusal(std::uint64_t n_bytes, std::string_view what) const 
       promised_ == 0 ? ""
                      : fmt::format(" and {} are promised to running jobs", megabytes(promised_));
   std::string text = fmt::format(
-      "no memory for {}: {} are wanted, {} are in use{}, and `memory.limit_mb` is {}", what,
-      megabytes(n_bytes), megabytes(private_ + granted_), promised, megabytes(limit));
+      "no memory for {}: {} are wanted, {} are in use{}, and `memory.limit_mb` is {}, an "
+      "eighth of which is kept free",
+      what, megabytes(n_bytes), megabytes(private_ + granted_), promised, megabytes(limit));
   const std::uint64_t held = private_ + granted_;
-  const bool jobs_are_in_the_way = n_bytes <= limit && held <= limit - n_bytes;
+  const std::uint64_t allowed = limit - limit / kReservedPart;
+  const bool jobs_are_in_the_way = n_bytes <= allowed && held <= allowed - n_bytes;
   if (jobs_are_in_the_way) return Error(Code::kUnavailable, text + "; try again later");
   return Error(Code::kResourceExhausted, Subject::kMemory, {}, std::move(text));
 }

@@ -37,7 +37,7 @@ TEST_F(MemoryBudgetTest, WithoutALimitThereIsRoomForEverything) {
 
 TEST_F(MemoryBudgetTest, ARefusalNamesWhatWasFoundAndWanted) {
   budget_.set_limit(100 * kMiB);
-  EXPECT_TRUE(budget_.check(90 * kMiB, "a body"));
+  EXPECT_TRUE(budget_.check(77 * kMiB, "a body"));
   wait_for_reading();
   const auto refused = budget_.check(91 * kMiB, "a body");
   ASSERT_FALSE(refused);
@@ -45,16 +45,16 @@ TEST_F(MemoryBudgetTest, ARefusalNamesWhatWasFoundAndWanted) {
   EXPECT_EQ(refused.error().subject(), Subject::kMemory);
   EXPECT_THAT(refused.error().message(),
               HasSubstr("no memory for a body: 91.0 MiB are wanted, 10.0 MiB are in use, and "
-                        "`memory.limit_mb` is 100.0 MiB"));
+                        "`memory.limit_mb` is 100.0 MiB, an eighth of which is kept free"));
   EXPECT_EQ(budget_.state().n_refused, 1U);
 }
 
 TEST_F(MemoryBudgetTest, WhatWasGrantedCountsUntilItIsRead) {
   budget_.set_limit(100 * kMiB);
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(budget_.check(30 * kMiB, "a body"));
-  EXPECT_FALSE(budget_.check(30 * kMiB, "a body"));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(budget_.check(25 * kMiB, "a body"));
+  EXPECT_FALSE(budget_.check(25 * kMiB, "a body"));
   wait_for_reading();
-  EXPECT_TRUE(budget_.check(30 * kMiB, "a body")) << "the others took nothing, or gave it back";
+  EXPECT_TRUE(budget_.check(25 * kMiB, "a body")) << "the others took nothing, or gave it back";
 }
 
 TEST_F(MemoryBudgetTest, PromisesCountUntilTheyEnd) {
