@@ -51,8 +51,16 @@ TEST_F(MemoryBudgetTest, ARefusalNamesWhatWasFoundAndWanted) {
 
 TEST_F(MemoryBudgetTest, WhatWasGrantedCountsUntilItIsRead) {
   budget_.set_limit(100 * kMiB);
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(budget_.check(25 * kMiB, "a body"));
-  EXPECT_FALSE(budget_.check(25 * kMiB, "a body"));
+  bool was_quick = false;
+  for (int times = 0; times < 1000 && !was_quick; ++times) {
+    wait_for_reading();
+    const auto begin = MemoryBudget::Clock::now();
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(budget_.check(25 * kMiB, "a body"));
+    const auto fourth = budget_.check(25 * kMiB, "a body");
+    was_quick = MemoryBudget::Clock::now() - begin < std::chrono::milliseconds(4);
+    EXPECT_TRUE(!fourth || !was_quick) << "the memory was not read in between";
+  }
+  EXPECT_TRUE(was_quick);
   wait_for_reading();
   EXPECT_TRUE(budget_.check(25 * kMiB, "a body")) << "the others took nothing, or gave it back";
 }
