@@ -100,7 +100,7 @@ Result<> MemoryBudget::grant(std::uint64_t n_bytes, std::string_view what,
   }
   give_back_();  // not under the lock: it takes milliseconds
   MutexLock lock(mutex_);
-  read(Clock::now());
+  private_ = read_();  // what was granted a moment ago may not be taken yet: it still counts
   if (has_room(n_bytes)) {
     this->*counter += n_bytes;
     return {};
