@@ -31,7 +31,8 @@ struct Settings {
   LogOptions log;
   RequestLogOptions requests;
   ClusterSettings cluster;
-  std::string identity = "quiver";  ///< "quiver" or "qdrant"
+  std::string identity = "quiver";       ///< "quiver" or "qdrant"
+  std::uint64_t memory_limit_bytes = 0;  ///< 0: a share of what the machine allows
 
   Settings();
 };

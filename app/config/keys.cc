@@ -141,6 +141,17 @@ void declare_storage(std::vector<Key>& keys) {
       "not be on disk.");
 }
 
+void declare_memory(std::vector<Key>& keys) {
+  Section section(keys, "memory");
+  section.integer("limit_mb", QV_AT(memory_limit_bytes), {.max = 1 << 24},
+                  "Private memory that the process may hold: rows not yet in files, buffers of "
+                  "builds, requests, answers, caches; not pages of mapped files. 0: four fifths "
+                  "of what the machine or the control group allows.",
+                  "What would exceed it is answered 507, or 503 if waiting helps, and builds wait. "
+                  "See reliability.md.",
+                  kMiB);
+}
+
 void declare_scrub(std::vector<Key>& keys) {
   Section section(keys, "scrub");
   section.integer("mb_per_s", QV_AT(database.scrub.bytes_per_s), {.min = 1, .max = 1 << 16},
@@ -461,6 +472,7 @@ void declare_cluster(std::vector<Key>& keys) {
 std::vector<Key> declare_keys() {
   std::vector<Key> keys;
   declare_storage(keys);
+  declare_memory(keys);
   declare_scrub(keys);
   declare_service(keys);
   declare_grpc(keys);

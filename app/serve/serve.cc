@@ -14,6 +14,7 @@
 #include "app/serve/cluster_node.h"
 #include "app/serve/collection_metrics.h"
 #include "app/serve/device_metrics.h"
+#include "app/serve/memory_limit.h"
 #include "app/serve/open_files.h"
 #include "base/observe/request_log.h"
 
@@ -95,6 +96,7 @@ Result<> serve(Settings settings) {
   set_up_log(settings.log);
   QV_TRY(set_up_request_log(settings.requests));
   divide_open_files(settings.server);
+  set_memory_limit(settings);
   settings.server.identity = identity_of(settings);
   if (settings.server.audit.dir.empty()) {
     settings.server.audit.dir = settings.database.data_dir + "/audit";

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/io/mapped_region.h"
@@ -20,7 +21,10 @@ std::size_t page_bytes() {
 /// The pages of a window that were not in memory when it was opened.
 class MissingPages {
  public:
-  explicit MissingPages(Bytes window) : window_(window), states_(window.size() / page_bytes()) {
+  /// Takes the memory for a window of `n_bytes`, so that `look` needs none.
+  explicit MissingPages(std::size_t n_bytes) : states_(n_bytes / page_bytes()) {}
+  void look(Bytes window) {
+    window_ = window;
     // A system that does not tell says that all are in memory: then none is dropped.
     if (::mincore(address_of(0), window.size(), states_.data()) != 0) states_.clear();
   }
@@ -44,7 +48,7 @@ class MissingPages {
     return const_cast<std::byte*>(window_.data() + page * page_bytes());
   }
 
-  const Bytes window_;
+  Bytes window_;
   std::vector<unsigned char> states_;  ///< one for each page, as mincore(2) says
 };
 
@@ -56,6 +60,7 @@ bool hash_apart(Bytes range, Checksum& sum) {
   const std::uintptr_t begin = first / page_bytes() * page_bytes();
   const std::size_t size =
       (first + range.size() - begin + page_bytes() - 1) / page_bytes() * page_bytes();
+  MissingPages missing(size);
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the page of a byte has no pointer otherwise.
   void* window = ::mremap(reinterpret_cast<void*>(begin), 0, size, MREMAP_MAYMOVE);
   if (window == MAP_FAILED) {  // private memory: not a file, or zeros in place of a damaged one
@@ -63,13 +68,19 @@ bool hash_apart(Bytes range, Checksum& sum) {
     return true;
   }
   const Bytes pages(static_cast<const std::byte*>(window), size);
-  const MissingPages missing(pages);
+  missing.look(pages);  // before the region, which reads a page
   // Only the pages of the window are read, not those around them.
   (void)::madvise(window, size, MADV_RANDOM);
   if (missing.any()) (void)::madvise(window, size, MADV_WILLNEED);
-  const MappedRegion region(window, size);
+  std::optional<MappedRegion> region;
+  try {
+    region.emplace(window, size);
+  } catch (...) {
+    ::munmap(window, size);
+    throw;
+  }
   sum.update(pages.subspan(first - begin, range.size()));
-  const bool is_read = !region.is_damaged();  // looks at a page, so it comes before `drop`
+  const bool is_read = !region->is_damaged();  // looks at a page, so it comes before `drop`
   missing.drop();
   return is_read;
 }

@@ -31,16 +31,31 @@ void read_distribution(MachineFacts& facts) {
   }
 }
 
-/// Limit of the control group (version 2), in bytes; the maximum of u64 if there is none.
-std::uint64_t memory_limit() {
-  std::ifstream file("/sys/fs/cgroup/memory.max");
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
+/// The limit in a file of a control group; "max" stands for none.
+std::uint64_t limit_in(const std::filesystem::path& path) {
+  std::ifstream file(path);
   std::uint64_t bytes = 0;
-  return file >> bytes ? bytes : std::numeric_limits<std::uint64_t>::max();
+  return file >> bytes ? bytes : kNoLimit;
+}
+
+/// The smallest limit from the group `path` ("/a/b") up to `root`.
+std::uint64_t smallest_limit(const std::filesystem::path& root, const std::filesystem::path& path,
+                             const char* file) {
+  std::uint64_t limit = limit_in(root / file);
+  std::filesystem::path group = root;
+  for (const auto& part : path.relative_path()) {
+    group /= part;
+    limit = std::min(limit, limit_in(group / file));
+  }
+  return limit;
 }
 
 std::uint64_t ram_bytes() {
   const auto n_pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
-  return std::min(n_pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)), memory_limit());
+  return std::min(n_pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)),
+                  control_group_memory());
 }
 
 void add_if(std::string& flags, bool has_it, std::string_view name) {
@@ -65,6 +80,25 @@ std::string cpu_flags() {
 }
 
 }  // namespace
+
+std::uint64_t control_group_memory(const std::string& membership, const std::string& root) {
+  constexpr std::string_view kVersion2 = "0::";
+  constexpr std::string_view kVersion1 = ":memory:";
+  // A container may show its own group as the root, whatever the path says.
+  std::uint64_t limit =
+      std::min(limit_in(root + "/memory.max"), limit_in(root + "/memory/memory.limit_in_bytes"));
+  std::ifstream file(membership);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(kVersion2)) {
+      const auto group = line.substr(kVersion2.size());
+      limit = std::min(limit, smallest_limit(root, group, "memory.max"));
+    } else if (const auto at = line.find(kVersion1); at != std::string::npos) {
+      const auto group = line.substr(at + kVersion1.size());
+      limit = std::min(limit, smallest_limit(root + "/memory", group, "memory.limit_in_bytes"));
+    }
+  }
+  return limit;
+}
 
 MachineFacts read_machine() {
   MachineFacts facts;

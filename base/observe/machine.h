@@ -17,4 +17,11 @@ struct MachineFacts {
 };
 [[nodiscard]] MachineFacts read_machine();
 
+/// The smallest memory limit, in bytes, of the control groups (version 1 or 2) that this process is
+/// in, from its own to the root; the maximum of u64 if there is none. `membership` is as
+/// /proc/self/cgroup, `root` where the groups are mounted.
+[[nodiscard]] std::uint64_t control_group_memory(
+    const std::string& membership = "/proc/self/cgroup",
+    const std::string& root = "/sys/fs/cgroup");
+
 }  // namespace quiver

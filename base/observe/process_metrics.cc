@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 
+#include "base/observe/memory_budget.h"
 #include "base/observe/metrics.h"
 
 namespace quiver {
@@ -78,9 +79,25 @@ double max_open_files() {
   return static_cast<double>(limit.rlim_cur);
 }
 
+void add_memory(MetricsText& text) {
+  const auto state = process_memory().state();
+  const auto gauge = [&](std::string_view name, std::string_view help, std::uint64_t value) {
+    text.sample(name, help, MetricType::kGauge, {}, static_cast<double>(value));
+  };
+  gauge("memory_limit_bytes", "Private memory that the process may hold, memory.limit_mb",
+        state.limit_bytes);
+  gauge("memory_private_bytes", "Private memory of the process, without pages of mapped files",
+        state.private_bytes);
+  gauge("memory_promised_bytes", "Memory that running jobs may take, some of which they hold",
+        state.promised_bytes);
+  text.sample("memory_refusals_total", "Requests refused because there was no memory for them",
+              MetricType::kCounter, {}, static_cast<double>(state.n_refused));
+}
+
 }  // namespace
 
 void collect_process_metrics(MetricsText& text) {
+  add_memory(text);
   const auto gauge = [&](std::string_view name, std::string_view help, double value) {
     text.sample(name, help, MetricType::kGauge, {}, value);
   };

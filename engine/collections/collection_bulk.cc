@@ -8,6 +8,7 @@
 
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
+#include "base/observe/memory_budget.h"
 #include "base/threads/task.h"
 
 namespace quiver::engine {
@@ -15,6 +16,9 @@ namespace {
 
 /// Size of one row file: the store's compactions may have to move it at once.
 constexpr std::uint64_t kRowFileBytes = 64ULL << 20;
+/// Memory of a load beside its vectors.
+constexpr std::uint64_t kBytesBesideVectors = 30ULL << 20;
+constexpr std::uint64_t kBytesPerPoint = 64;
 
 std::uint64_t n_row_files(const BulkRows& rows, const BulkPart& part) {
   const std::uint64_t bytes = rows.data.data_bytes() / rows.data.n_rows * part.rows.size();
@@ -30,6 +34,15 @@ BulkIntent intent_of(std::uint64_t load, const BulkStart& start, const BulkRows&
           rows.data.ids[first],
           rows.data.seqs[first],
           Seq{to_number(start.first) + part.n_numbers - 1}};
+}
+
+/// The vectors in stored form, and what a load takes beside them.
+std::uint64_t bytes_of(const BulkChunk& chunk) {
+  std::uint64_t n_bytes = kBytesBesideVectors + chunk.ids.size() * kBytesPerPoint;
+  for (const BulkField& field : chunk.fields) {
+    n_bytes += std::visit([](const auto& rows) { return rows.values.size_bytes(); }, field.rows);
+  }
+  return n_bytes;
 }
 
 /// Gives the rows the sequence numbers that their shards reserved.
@@ -51,6 +64,7 @@ void set_seqs(BulkRows& rows, const std::vector<BulkStart>& starts, std::uint32_
 Result<> CollectionBulk::load(const BulkChunk& chunk) {
   MutexLock lock(mutex_);
   QV_TRY(settle());
+  QV_TRY(const auto memory, process_memory().promise(bytes_of(chunk), "a bulk load"));
   QV_TRY(auto rows, make_bulk_rows(chunk, *config_.load(), background_));
   if (rows.parts.empty() && !chunk.cursor) return {};
   last_load_ = std::max(last_load_, bulk_of(0).decided_load()) + 1;
@@ -58,11 +72,8 @@ Result<> CollectionBulk::load(const BulkChunk& chunk) {
   open_load_->number = last_load_;
   open_load_->shards.reserve(rows.parts.size());
   auto loaded = guarded([&] { return run(rows, chunk.cursor); });
-  auto settled = guarded([this] { return settle(); });
-  if (!settled) {
-    log_error("a bulk load is not over yet: {}", settled.error().message());
-    unsettled_ = true;
-  }
+  auto settled = try_to_settle();
+  if (!settled) log_error("a bulk load is not over yet: {}", settled.error().message());
   return loaded ? settled : loaded;
 }
 
@@ -129,11 +140,23 @@ Result<> CollectionBulk::settle() {
   return {};
 }
 
+Result<> CollectionBulk::try_to_settle() {
+  auto settled = guarded([this] { return settle(); });
+  if (settled) return settled;
+  unsettled_ = true;
+  run_logged("telling why a bulk load is not over", [&] {
+    for (const std::uint32_t shard : open_load_->shards) {
+      bulk_of(shard).note_failure(settled.error());
+    }
+  });
+  return settled;
+}
+
 void CollectionBulk::retry(std::shared_ptr<const void> owner) {
   if (!unsettled_) return;
   Task task([this, kept = std::move(owner)] {
     MutexLock lock(mutex_);
-    if (!guarded([this] { return settle(); })) unsettled_ = true;
+    (void)try_to_settle();
   });
   if (unsettled_.exchange(false)) background_.post(Priority::kLow, std::move(task));
 }

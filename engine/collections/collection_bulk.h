@@ -52,6 +52,8 @@ class CollectionBulk {
   Result<> write(const BulkRows& rows, const std::vector<BulkStart>& starts) QV_REQUIRES(mutex_);
   /// Finishes or cancels an open load.
   Result<> settle() QV_REQUIRES(mutex_);
+  /// As `settle`. After an error `retry` tries again, and updates that wait learn why.
+  Result<> try_to_settle() QV_REQUIRES(mutex_);
 
   /// Of a collection without keys, whose shards stay for good.
   [[nodiscard]] BulkLoad& bulk_of(std::size_t shard) const {

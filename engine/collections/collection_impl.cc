@@ -11,6 +11,7 @@
 #include "base/io/file_tree.h"
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
+#include "base/observe/memory_budget.h"
 #include "engine/collections/closed_collection.h"
 #include "engine/collections/collection_reads.h"
 #include "engine/collections/sharding/repeated_ids.h"
@@ -129,6 +130,22 @@ class ReplicaOfShard final : public Replica {
   const std::shared_ptr<Shard> shard_;
 };
 
+/// An update holds its rows as checked, as changed, in the store's buffer, and in the segment.
+constexpr std::uint64_t kCopiesOfARow = 4;
+
+/// Deletions are always taken: they may be what makes room.
+Result<> check_memory(const std::vector<PreparedOperation>& operations) {
+  std::uint64_t n_bytes = 0;
+  for (const auto& operation : operations) {
+    const auto* change = std::get_if<PreparedChange>(&operation);
+    if (change == nullptr || change->kind == PreparedChange::Kind::kSetPayload ||
+        change->kind == PreparedChange::Kind::kOverwritePayload) {
+      n_bytes += size_bytes(operation);
+    }
+  }
+  return n_bytes == 0 ? Result<>() : process_memory().check(kCopiesOfARow * n_bytes, "an update");
+}
+
 Result<> check_takes_bulk(const CollectionConfig& config) {
   if (config.sharding == ShardingMethod::kAuto) return {};
   return fail(Code::kInvalidArgument,
@@ -246,6 +263,7 @@ Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
     QV_TRY(auto one, prepare_and_take(operation, *config));
     prepared.push_back(std::move(one));
   }
+  QV_TRY(check_memory(prepared));
   const Request request{operations.size(), ack};
   if (config->tenant_quota) {
     return take_turn({std::move(prepared), std::move(operations)}, request, std::move(done));
@@ -276,8 +294,12 @@ Result<> CollectionImpl::submit(const Shards& shards, std::vector<UpdatePart> pa
       auto answer = [join, numbers = parts[i].numbers](const Result<std::vector<Seq>>& seqs) {
         join->part_done(numbers, seqs);
       };
-      return shards[parts[i].shard].shard->submit(
-          {std::move(parts[i].operations), ack, std::move(answer)});
+      ShardRequest part;
+      part.operations = std::move(parts[i].operations);
+      part.ack = ack;
+      part.done = std::move(answer);
+      part.deadline = Deadline::after(context_.update_patience);
+      return shards[parts[i].shard].shard->submit(std::move(part));
     });
     if (submitted) continue;
     if (i == 0) return submitted;  // nothing was queued: the caller may try again
@@ -320,7 +342,10 @@ Result<> CollectionImpl::wait_for_earlier_updates() {
   auto latch = std::make_shared<Latch>(shards->size());
   for (const auto& listed : *shards) {
     ShardRequest nothing;
-    nothing.done = [latch](const auto& /*seqs*/) { latch->arrive({}); };
+    nothing.done = [latch](const auto& seqs) {
+      latch->arrive(seqs ? Result<>() : fail(seqs.error()));
+    };
+    nothing.deadline = Deadline::after(context_.update_patience);
     if (!listed.shard->submit(std::move(nothing))) latch->arrive({});
   }
   return latch->wait();
@@ -772,6 +797,15 @@ void CollectionImpl::tick() {
   bulk_.retry(shared_from_this());
   if (context_.queries == nullptr || !context_.queries->is_due(QuerySamples::Clock::now())) return;
   context_.background->post(Priority::kLow, [queries = context_.queries] { queries->save(); });
+}
+
+bool CollectionImpl::is_at_rest() const {
+  if (config_.load()->ttl) return false;  // expired points are deleted by ticks
+  const auto shards = shards_.load();
+  return std::ranges::all_of(*shards, [](const auto& listed) {
+    const ShardStatus status = listed.shard->status();
+    return !status.optimizing && status.error.empty() && listed.shard->n_queued() == 0;
+  });
 }
 
 Result<> CollectionImpl::close() {

@@ -101,6 +101,9 @@ class CollectionImpl final : public Collection,
   /// the collection's own. Waits for the end of a running bulk load.
   Result<Linked> link_files(const std::string& target, std::optional<std::uint32_t> only);
   void tick();
+  /// True if no work runs, waits or is planned for a later time, so that nothing is lost by
+  /// closing.
+  [[nodiscard]] bool is_at_rest() const;
   /// Updates are taken while all shards' rows are in their place; an error says which are not.
   Result<> check_place();
   /// Applies what is queued and closes the shards; reads of earlier snapshots go on.

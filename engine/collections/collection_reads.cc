@@ -5,6 +5,7 @@
 
 #include "engine/query/record_highlighter.h"
 #include "engine/segment/ordering.h"
+#include "engine/segment/record_memory.h"
 #include "engine/segment/segment_rows.h"
 #include "engine/write/prepared.h"
 
@@ -76,12 +77,14 @@ Result<std::vector<Record>> retrieve(const Snapshot& snapshot, const CollectionC
                                      const RetrieveRequest& request) {
   QV_TRY(const auto fields, wanted_fields(request.with_vector, config));
   std::vector<Record> records;
+  RecordMemory memory;
   for (const auto& id : request.ids) {
     const auto place = snapshot.find(id);
     if (!place) continue;
     records.push_back(
         make_record(*place->segment, place->row, request.with_payload, pointer_to(fields)));
     records.back().shard_key = snapshot.key_of(*place->segment);
+    QV_TRY(memory.add(records.back()));
   }
   return records;
 }
@@ -102,11 +105,13 @@ Result<ScrollPage> scroll(const Snapshot& snapshot, const CollectionConfig& conf
     page.next = places.back().segment->data->ids[places.back().row];
     places.pop_back();
   }
+  RecordMemory memory;
   for (const auto& place : places) {
     page.points.push_back(
         make_record(*place.segment, place.row, request.with_payload, pointer_to(fields)));
     page.points.back().shard_key = snapshot.key_of(*place.segment);
     QV_TRY(add_highlights(highlighter.get(), place, page.points.back(), cancel));
+    QV_TRY(memory.add(page.points.back()));
   }
   return page;
 }

@@ -69,6 +69,7 @@ CollectionInfo collection_info(const Shards& shards, const Snapshot& snapshot,
     optimizing = optimizing || status.optimizing;
     if (info.optimizer_error.empty()) info.optimizer_error = status.error;
     if (info.memory_warning.empty()) info.memory_warning = shard->memory_warning();
+    if (info.memory_warning.empty()) info.memory_warning = status.waits;
   }
   for (const Segment* segment : snapshot.segments()) {
     info.n_points += segment->n_live();

@@ -8,10 +8,18 @@
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
 #include "base/observe/memory.h"
+#include "base/observe/memory_budget.h"
 #include "engine/collections/closed_collection.h"
 
 namespace quiver::engine {
 namespace {
+
+/// Idle collections that stay open: a server with few of them keeps all.
+constexpr std::size_t kKeptOpen = 64;
+/// A tick must not take long. Closing takes some milliseconds.
+constexpr std::size_t kMaxClosedPerTick = 8;
+/// An open collection takes about this much before anybody touches it.
+constexpr std::uint64_t kOpeningBytes = 1 << 20;
 
 std::shared_ptr<CollectionEntry> new_entry(const storage::CatalogEntry& stored) {
   auto entry = std::make_shared<CollectionEntry>();
@@ -114,6 +122,8 @@ Result<std::shared_ptr<CollectionImpl>> CollectionTable::open_once(
     }
     collection = entry->now();
     if (collection == nullptr) {
+      // Not kept as a failure: the collection is sound.
+      QV_TRY(process_memory().check(kOpeningBytes, "opening a collection"));
       auto shards = open_shards(*entry);
       entry->failure.store(shards ? nullptr : std::make_shared<const Error>(shards.error()));
       QV_TRY(collection, std::move(shards));
@@ -302,8 +312,30 @@ void CollectionTable::close_least_used() {
     if (entry->now() != nullptr) ++n_open;
   }
   for (const auto& entry : entries) {
-    if (n_open <= max_open_) return;
+    if (n_open <= limits_.max_open) return;
     if (close_if_unused(*entry)) --n_open;
+  }
+}
+
+void CollectionTable::close_idle() {
+  if (limits_.close_idle_s <= 0) return;
+  const auto now = CollectionEntry::Clock::now();
+  std::vector<EntryPtr> open;
+  for (const auto& entry : all()) {
+    if (entry->now() == nullptr) continue;
+    entry->note_use(now);
+    open.push_back(entry);
+  }
+  if (open.size() <= kKeptOpen) return;
+  std::ranges::sort(open, [](const EntryPtr& a, const EntryPtr& b) {
+    return a->last_used.load() < b->last_used.load();
+  });
+  open.resize(open.size() - kKeptOpen);
+  std::size_t n_closed = 0;
+  for (const auto& entry : open) {
+    if (n_closed == kMaxClosedPerTick) return;
+    if (entry->idle_s(now) < limits_.close_idle_s || !entry->is_at_rest()) continue;
+    if (close_if_unused(*entry)) ++n_closed;
   }
 }
 
@@ -333,6 +365,7 @@ void CollectionTable::tick() {
     open->tick();
     note_place(*entry, open->check_place());
   }
+  close_idle();
 }
 
 /// A collection that did not close in time for its replacement: the next request opens it anew.

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/io/file.h"
@@ -26,6 +29,8 @@ namespace quiver::engine {
 
 /// A collection of the catalog, open or not.
 struct CollectionEntry {
+  using Clock = std::chrono::steady_clock;
+
   std::string name;
   std::string directory;
   Mutex mutex;  ///< held while opening and closing, which may take long
@@ -37,11 +42,25 @@ struct CollectionEntry {
   /// can. Can be read during an opening.
   Published<Error> failure;
   std::atomic<std::uint64_t> last_used = 0;
+  // Of the thread that ticks.
+  std::uint64_t seen_use = 0;  ///< `last_used` at the last tick
+  std::optional<Clock::time_point> idle_since = std::nullopt;
 
   /// The collection if it is open now. Never waits for an opening.
   [[nodiscard]] std::shared_ptr<CollectionImpl> now() const {
     MutexLock lock(open_mutex);
     return open;
+  }
+  void note_use(Clock::time_point at) {
+    const std::uint64_t used = last_used;
+    if (!idle_since || std::exchange(seen_use, used) != used) idle_since = at;
+  }
+  [[nodiscard]] double idle_s(Clock::time_point at) const {
+    return idle_since ? std::chrono::duration<double>(at - *idle_since).count() : 0;
+  }
+  [[nodiscard]] bool is_at_rest() const {
+    const auto collection = now();
+    return collection != nullptr && collection->is_at_rest();
   }
   void set(std::shared_ptr<CollectionImpl> collection) QV_REQUIRES(mutex) {
     MutexLock lock(open_mutex);
@@ -58,11 +77,16 @@ class CollectionTable {
  public:
   using EntryPtr = std::shared_ptr<CollectionEntry>;
 
-  /// All outlive this. At most `max_open` collections stay open; idle ones beyond it are closed.
-  CollectionTable(std::string data_dir, std::uint32_t max_open, const ShardContext& context,
+  struct Limits {
+    std::uint32_t max_open = 1024;  ///< idle collections beyond it are closed
+    double close_idle_s =
+        60;  ///< time until idle ones beyond the 64 used last are closed; 0: never
+  };
+  /// All outlive this.
+  CollectionTable(std::string data_dir, const Limits& limits, const ShardContext& context,
                   CatalogGate& gate, Executor& compute)
       : data_dir_(std::move(data_dir)),
-        max_open_(max_open),
+        limits_(limits),
         context_(context),
         gate_(gate),
         compute_(compute) {}
@@ -136,11 +160,13 @@ class CollectionTable {
   Result<> adopt(const EntryPtr& old, const EntryPtr& fresh, const Prepare& prepare);
   void remove_garbage(const std::string& directory);
   void close_least_used();
+  /// Closes some of those that nobody has used for a while, and that have no work.
+  void close_idle();
   bool close_if_unused(CollectionEntry& entry);
   void finish_closing(CollectionEntry& entry);
 
   const std::string data_dir_;
-  const std::uint32_t max_open_;
+  const Limits limits_;
   const ShardContext& context_;
   CatalogGate& gate_;
   Executor& compute_;

@@ -49,7 +49,8 @@ DatabaseImpl::DatabaseImpl(DatabaseOptions options)
       lanes_(thread_count(0, 2), "lane"),
       background_(thread_count(options_.background_threads, 2), "background", kBackgroundNice),
       snapshot_readers_(1, "snapshot", kSnapshotNice),
-      collections_(options_.data_dir, options_.max_open_collections, context_, gate_, compute_),
+      collections_(options_.data_dir, {.max_open = options_.max_open_collections}, context_, gate_,
+                   compute_),
       snapshots_(options_.snapshots_dir, options_.data_dir, gate_, collections_, context_,
                  snapshot_readers_),
       scrub_(options_.scrub) {}

@@ -10,6 +10,7 @@
 #include "engine/query/record_highlighter.h"
 #include "engine/query/report.h"
 #include "engine/query/stages/stages.h"
+#include "engine/segment/record_memory.h"
 
 namespace quiver::engine {
 namespace {
@@ -86,6 +87,7 @@ Result<std::vector<Record>> records_of(const SearchEnvironment& environment, con
   const std::uint64_t end =
       std::min<std::uint64_t>(ranking.candidates.size(), saturating_add(first, query.limit));
   std::vector<Record> records;
+  RecordMemory memory;
   records.reserve(end > first ? end - first : 0);
   for (std::uint64_t i = first; i < end; ++i) {
     if (i % kRecordsBetweenChecks == 0) QV_TRY(environment.cancel.check());
@@ -100,6 +102,7 @@ Result<std::vector<Record>> records_of(const SearchEnvironment& environment, con
       QV_TRY(environment.cancel.check());
       QV_TRY(record.highlights, highlighter->run(*candidate.segment, candidate.row));
     }
+    QV_TRY(memory.add(record));
     records.push_back(std::move(record));
   }
   return records;

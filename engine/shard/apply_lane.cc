@@ -50,12 +50,32 @@ ApplyLane::ApplyLane(ShardCommon& common, SegmentTable& table, ShardLog& log, Up
       maintenance_(maintenance),
       committed_([this](const Result<>& result) { finish_group(result); }) {}
 
+bool ApplyLane::waits_for_seal() {
+  return table_.n_unsealed() >= kMaxUnsealed && status_.is_running(JobKind::kSeal);
+}
+
 bool ApplyLane::put_off() {
-  const bool waits_for_seal =
-      table_.n_unsealed() >= kMaxUnsealed && status_.is_running(JobKind::kSeal);
-  if (common_.closed || !(bulk_.is_open() || waits_for_seal)) return false;
+  if (common_.closed || !(bulk_.is_open() || waits_for_seal())) return false;
   queue_.put_off();
   return true;
+}
+
+void ApplyLane::refuse_overdue() noexcept {
+  run_logged("refusing updates that waited too long", [this] {
+    if (!bulk_.is_open() && !waits_for_seal()) return;
+    const Error reason(Code::kUnavailable, describe_wait());
+    for (auto& [request, n_bytes, result] : queue_.take_overdue()) answer(request, fail(reason));
+  });
+}
+
+std::string ApplyLane::describe_wait() {
+  if (bulk_.is_open()) {
+    return fmt::format("the update waited for {}; nothing of it was stored here", bulk_.describe());
+  }
+  return fmt::format(
+      "the update waited for {} segments of {} bytes that are being written to disk; nothing of "
+      "it was stored here: try again later, with fewer updates at a time or a faster disk",
+      table_.n_unsealed(), table_.unsealed_bytes());
 }
 
 void ApplyLane::apply_group() noexcept {

@@ -4,6 +4,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/ids.h"
@@ -38,6 +39,8 @@ class ApplyLane {
 
   /// True if updates have to wait: the end of the bulk load or of the running seal wakes the queue.
   bool put_off();
+  /// Refuses the updates that were put off until their deadline, with kUnavailable and the reason.
+  void refuse_overdue() noexcept;
   /// Takes what is queued as one group, commits, applies and publishes it.
   void apply_group() noexcept;
 
@@ -58,6 +61,9 @@ class ApplyLane {
     EntryNumber last_entry = 0;  ///< 0: the group is of clients' requests
   };
 
+  [[nodiscard]] bool waits_for_seal();
+  /// What the updates wait for, and what helps.
+  [[nodiscard]] std::string describe_wait();
   /// Numbers the changes of the group.
   void finish_empty_group() noexcept;
   Result<> stage();

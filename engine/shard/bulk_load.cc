@@ -1,5 +1,7 @@
 #include "engine/shard/bulk_load.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <memory>
@@ -94,6 +96,26 @@ Result<> BulkLoad::cancel() {
     queue_.wake();
     return {};
   });
+}
+
+void BulkLoad::note_failure(const Error& error) {
+  common_.lane.post([this, text = error.message()]() mutable {
+    if (load_) load_->failure = std::move(text);
+  });
+}
+
+std::string BulkLoad::describe() const {
+  const auto open_s = std::chrono::duration_cast<std::chrono::seconds>(
+                          std::chrono::steady_clock::now() - load_->begin)
+                          .count();
+  if (load_->failure.empty()) {
+    return fmt::format(
+        "a bulk load that began {} s ago and still runs: try again when it has ended", open_s);
+  }
+  return fmt::format(
+      "a bulk load that began {} s ago and cannot be ended: {}. It is tried again all the time: "
+      "make room on the disk, or repair it",
+      open_s, load_->failure);
 }
 
 Result<std::string> BulkLoad::cursor() const {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -81,6 +82,9 @@ class BulkLoad {
   /// Removes all files and records of an undecided load. After an error call it again.
   Result<> cancel();
 
+  /// `error` keeps the load from ending; the same is tried again until it does. Any thread.
+  void note_failure(const Error& error);
+
   /// The load that was decided last. The first shard only.
   [[nodiscard]] std::uint64_t decided_load() const { return decided_load_; }
   /// The cursor that was decided last, "" if none was. The first shard only.
@@ -89,6 +93,8 @@ class BulkLoad {
   // Lane only.
   /// True while updates have to wait.
   [[nodiscard]] bool is_open() const { return load_.has_value(); }
+  /// The open load for an error: since when it is open, what went wrong, and what helps.
+  [[nodiscard]] std::string describe() const;
 
   // Called while the shard opens.
   /// Drops a load that was not decided. For a decided one, moves the rows into the store and adds
@@ -103,6 +109,8 @@ class BulkLoad {
  private:
   struct Load {
     std::uint64_t segment = 0;
+    std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+    std::string failure;               ///< why the load could not be ended; empty: nothing failed
     std::optional<BulkIntent> intent;  ///< once it was to be written
     std::optional<SegmentData> output;
     bool ingested = false;   ///< the rows are in the store

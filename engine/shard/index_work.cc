@@ -1,26 +1,38 @@
 #include "engine/shard/index_work.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
+#include "engine/indexing/build_memory.h"
 #include "engine/indexing/unwanted_indexes.h"
 
 namespace quiver::engine {
 
-void IndexWork::start(std::uint64_t segment) {
+bool IndexWork::start(std::uint64_t segment) {
   auto job = std::make_shared<IndexJob>();
-  job->number = table_.take_segment_id();  // unlike that of any other job
   job->kind = JobKind::kIndex;
   if (const SegmentState* state = table_.find(segment)) {
     job->rebuilt = status_.drifted_field(segment);
     job->inputs.push_back(state->view);
     job->n_rows = state->view.n_live();
+    auto memory = process_memory().promise(
+        index_build_bytes(*state->view.data, status_.index_policy(), job->rebuilt),
+        fmt::format("an index of {} rows", job->n_rows));
+    if (!memory) {
+      status_.note_waiting(memory.error());
+      return false;
+    }
+    job->memory = *std::move(memory);
   }
+  job->number = table_.take_segment_id();  // unlike that of any other job
   common_.background.run(
       Priority::kLow, job->kind, [this, job] { return build(*job); },
       [this, job](Result<> result) { finish(*job, std::move(result)); });
   status_.started(job);
+  return true;
 }
 
 Result<> IndexWork::build(IndexJob& job) {
@@ -34,6 +46,7 @@ Result<> IndexWork::build(IndexJob& job) {
 
 void IndexWork::finish(IndexJob& job, Result<> result) noexcept {
   status_.ended(job);
+  job.memory = MemoryPromise();
   table_.set_busy(job.inputs, false);
   if (result) {
     result = guarded([&]() -> Result<> {

@@ -38,7 +38,8 @@ class IndexWork {
         status_(status),
         job_ended_(std::move(job_ended)) {}
 
-  void start(std::uint64_t segment);
+  /// False, and the status says so, if the build has to wait for memory.
+  bool start(std::uint64_t segment);
 
   /// Counts the queries seen until now as measured. Called while the shard opens.
   void start_counting_queries();

@@ -33,15 +33,19 @@ void Maintenance::start_jobs() {
   const auto config = common_.config.load();
   const OptimizerConfig& optimizer = config->optimizer;
   if (!status.is_running(JobKind::kSeal)) {
-    if (const auto plan = plan_seal(status.facts())) parts_.rewrites.start(*plan);
+    if (const auto plan = plan_seal(status.facts())) (void)parts_.rewrites.start(*plan);
   }
   if (status.is_running(JobKind::kMerge) || optimizer.max_threads == 0) return;
   const auto facts = status.facts();
-  if (const auto plan = plan_rewrite(facts, optimizer)) return parts_.rewrites.start(*plan);
-  if (is_idle() && !parts_.bulk.is_open()) {
-    if (const auto plan = plan_idle_merge(facts, optimizer)) return parts_.rewrites.start(*plan);
+  // What has to wait for memory leaves the turn to what may need less.
+  if (const auto plan = plan_rewrite(facts, optimizer)) {
+    if (parts_.rewrites.start(*plan)) return;
   }
-  if (const auto segment = plan_index(facts)) parts_.indexes.start(*segment);
+  if (is_idle() && !parts_.bulk.is_open()) {
+    const auto plan = plan_idle_merge(facts, optimizer);
+    if (plan && parts_.rewrites.start(*plan)) return;
+  }
+  if (const auto segment = plan_index(facts)) (void)parts_.indexes.start(*segment);
 }
 
 void Maintenance::note_write() {

@@ -1,10 +1,13 @@
 #include "engine/shard/rewrite.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
+#include "engine/indexing/build_memory.h"
 #include "engine/indexing/indexes.h"
 #include "engine/indexing/unwanted_indexes.h"
 #include "engine/segment/columns.h"
@@ -20,9 +23,8 @@ constexpr double kShareOfRows = 0.2;
 
 }  // namespace
 
-void Rewrites::start(const RewritePlan& plan) {
+bool Rewrites::start(const RewritePlan& plan) {
   auto job = std::make_shared<RewriteJob>();
-  job->number = job->output_id = table_.take_segment_id();
   job->kind = plan.kind;
   job->config = common_.config.load();
   for (const SegmentState& state : table_.segments()) {
@@ -32,6 +34,17 @@ void Rewrites::start(const RewritePlan& plan) {
     job->inputs.push_back(state.view);
     job->n_rows += state.view.n_live();
   }
+  if (plan.kind != JobKind::kSeal) {
+    auto memory = process_memory().promise(
+        merge_bytes(job->inputs),
+        fmt::format("{} of {} segments", to_string(plan.kind), job->inputs.size()));
+    if (!memory) {
+      status_.note_waiting(memory.error());
+      return false;
+    }
+    job->memory = *std::move(memory);
+  }
+  job->number = job->output_id = table_.take_segment_id();
   // Writers wait for a seal: it goes before merges and builds, which may take long.
   common_.background.run(
       plan.kind == JobKind::kSeal ? Priority::kHigh : Priority::kLow, plan.kind,
@@ -42,6 +55,7 @@ void Rewrites::start(const RewritePlan& plan) {
       },
       [this, job](Result<> result) { finish(job, std::move(result)); });
   status_.started(job);
+  return true;
 }
 
 /// A seal must be short, so another job builds its indexes. The inputs of a merge answer with their
@@ -95,6 +109,7 @@ void Rewrites::finish(const std::shared_ptr<RewriteJob>& job, Result<> result) n
 
 void Rewrites::end(RewriteJob& job, const Result<>& result) noexcept {
   status_.ended(job);
+  job.memory = MemoryPromise();
   status_.record(job, result);
   if (result) {
     status_.note_success(job.kind);

@@ -45,7 +45,9 @@ class Rewrites {
         status_(status),
         job_ended_(std::move(job_ended)) {}
 
-  void start(const RewritePlan& plan);
+  /// False, and the status says so, if the job has to wait for memory. A seal never waits: it frees
+  /// memory.
+  bool start(const RewritePlan& plan);
 
  private:
   // In the background.

@@ -112,13 +112,15 @@ void Shard::drain() noexcept {
 
 void Shard::tick() noexcept {
   run_logged("a tick", [this] {
-    const bool has_work = common_.wants_tick || indexes_.is_drift_due() || table_.has_damage();
+    const bool has_work = common_.wants_tick || indexes_.is_drift_due() || table_.has_damage() ||
+                          queue_.has_overdue();
     if (has_work && !common_.closed) common_.lane.post([this] { on_tick(); });
   });
 }
 
 void Shard::on_tick() {
   if (common_.closed) return;
+  lane_.refuse_overdue();
   damage_.mend();
   maintenance_.tick();
 }
@@ -127,6 +129,7 @@ Result<> Shard::close() {
   if (is_closed_) return {};
   common_.closed = true;
   queue_.close();
+  queue_.wake();  // what a bulk load holds up is refused now
   bool ended = log_->wait_until_idle(context_.close_patience);
   ended = common_.lane.drain_for(context_.close_patience) && ended;
   common_.closing.cancel();

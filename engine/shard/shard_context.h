@@ -41,6 +41,8 @@ struct ShardContext {
   Replication* replication = nullptr;
   /// How long closing waits for running work, and again once that was cancelled.
   std::chrono::milliseconds close_patience = std::chrono::seconds(5);
+  /// How long updates wait behind a bulk load or a seal before they are refused.
+  std::chrono::milliseconds update_patience = std::chrono::seconds(60);
   /// Seconds since 1970; tests put their own clock in.
   std::function<std::int64_t()> unix_s = [] { return unix_time_ms() / 1000; };
 };

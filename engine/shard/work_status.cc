@@ -27,6 +27,7 @@ bool WorkStatus::is_any_running() const {
 
 void WorkStatus::started(const std::shared_ptr<const Job>& job) noexcept {
   running(job->kind) = job;
+  if (job->kind != JobKind::kSeal) waits_.clear();
   table_.set_busy(job->inputs, true);
   if (job->kind != JobKind::kCompactStore) history_.add(job);
   update();
@@ -45,6 +46,15 @@ void WorkStatus::note_failure(JobKind kind, const Error& error) noexcept {
     log_exception(to_string(kind));
   }
   update();
+}
+
+void WorkStatus::note_waiting(const Error& error) noexcept {
+  common_.wants_tick = true;
+  run_logged("a job that waits for memory", [&] {
+    waits_ = error.message();
+    failures_.log(LogLevel::kWarning, "waits for memory",
+                  fmt::format("shard {}: {}", common_.path, waits_));
+  });
 }
 
 void WorkStatus::note_success(JobKind kind) noexcept {
@@ -117,6 +127,8 @@ void WorkStatus::update() noexcept try {
     status.n_damaged_indexes += state.index_damaged ? 1 : 0;
   }
   status.error = last_error_;
+  if (!status.optimizing) waits_.clear();
+  status.waits = waits_;
   MutexLock lock(mutex_);
   status_ = std::move(status);
 } catch (...) {

@@ -31,6 +31,7 @@ struct ShardStatus {
   std::uint64_t n_damaged_indexes = 0;  ///< segments with a damaged index, not yet rebuilt
   bool optimizing = false;              ///< work is running or due
   std::string error;                    ///< the last error of a background job; empty if none
+  std::string waits;  ///< why a job that is due has not begun; empty if none waits
 };
 
 /// Invariants:
@@ -72,6 +73,8 @@ class WorkStatus {
   void note_success(JobKind kind) noexcept;
   /// Clears the last error if it is of this kind. For work that never ends.
   void note_recovery(JobKind kind) noexcept;
+  /// A job is due and has to wait for memory. It is tried again at the next tick.
+  void note_waiting(const Error& error) noexcept;
   [[nodiscard]] bool may_retry() const { return Clock::now() >= retry_after_; }
   void retry_now() { retry_after_ = {}; }
 
@@ -110,6 +113,7 @@ class WorkStatus {
   Clock::time_point retry_after_{};
   LogLimit failures_;  ///< failed work is retried every few seconds, or at every update
   std::string last_error_;
+  std::string waits_;  ///< why a due job has not begun; empty: none waits
   JobKind failed_work_ = JobKind::kHousekeeping;  ///< the work that `last_error_` is about
   bool must_catch_up_ = false;
 

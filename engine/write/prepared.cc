@@ -103,17 +103,6 @@ struct Prepare {
   }
 };
 
-std::uint64_t size_bytes(const Row& row) {
-  std::uint64_t bytes = sizeof(Row) + row.payload.size();
-  for (const auto& vector : row.vectors) {
-    bytes += sizeof(StoredVector);
-    if (const auto* tokens = std::get_if<Tokens>(&vector)) bytes += tokens->bytes.size();
-    if (const auto* sparse = std::get_if<SparseVector>(&vector))
-      bytes += sparse->indices.size() * 8;
-  }
-  return bytes;
-}
-
 }  // namespace
 
 Result<PreparedOperation> prepare(const Operation& operation, const CollectionConfig& config) {
@@ -151,6 +140,17 @@ bool is_empty(const PreparedOperation& operation) {
   if (const auto* points = std::get_if<PreparedPoints>(&operation)) return points->rows.empty();
   const auto* ids = std::get_if<std::vector<PointId>>(&std::get<PreparedChange>(operation).points);
   return ids != nullptr && ids->empty();
+}
+
+std::uint64_t size_bytes(const Row& row) {
+  std::uint64_t bytes = sizeof(Row) + row.payload.size();
+  for (const auto& vector : row.vectors) {
+    bytes += sizeof(StoredVector);
+    if (const auto* tokens = std::get_if<Tokens>(&vector)) bytes += tokens->bytes.size();
+    if (const auto* sparse = std::get_if<SparseVector>(&vector))
+      bytes += sparse->indices.size() * 8;
+  }
+  return bytes;
 }
 
 std::uint64_t size_bytes(const PreparedOperation& operation) {

@@ -128,7 +128,7 @@ Result<> Staging::put_vectors(const PreparedPoints& points, Seq& next) {
     follow_fields(*row, config_);
     QV_TRY(make_text_vectors(config_, *row));
     const Seq seq = row->seq;
-    put(update.id, std::move(row), seq);
+    QV_TRY(put_changed(update.id, std::move(row), seq));
   }
   return {};
 }
@@ -147,7 +147,7 @@ Result<> Staging::change_points(const PreparedChange& change, Seq& next) {
     }
     const Seq seq = take(next);
     QV_TRY(auto row, changed_row(change, config_, *old, seq));
-    put(id, std::move(row), seq);
+    QV_TRY(put_changed(id, std::move(row), seq));
   }
   return {};
 }
@@ -222,6 +222,12 @@ Result<bool> Staging::passes(const payload::Predicate* filter, const Row& row) c
     const auto field = config_.field(name);
     return field && *field < row.vectors.size() && is_present(row.vectors[*field]);
   });
+}
+
+Result<> Staging::put_changed(const PointId& id, RowPtr row, Seq seq) {
+  QV_TRY(memory_.add(size_bytes(*row)));
+  put(id, std::move(row), seq);
+  return {};
 }
 
 void Staging::put(const PointId& id, RowPtr row, Seq seq) {

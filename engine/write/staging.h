@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/observe/memory_budget.h"
 #include "base/result.h"
 #include "engine/segment/segment.h"
 #include "engine/write/prepared.h"
@@ -67,11 +68,14 @@ class Staging {
   [[nodiscard]] const StoredRow& stored() const;
   Result<bool> passes(const payload::Predicate* filter, const Row& row) const;
   void put(const PointId& id, RowPtr row, Seq seq);
+  /// kResourceExhausted or kUnavailable without memory for the rows that are put.
+  Result<> put_changed(const PointId& id, RowPtr row, Seq seq);
 
   const SegmentSet& base_;
   const CollectionConfig& config_;
   const Staging* below_;
   const StoredRow stored_;
+  GrowingMemory memory_{"the rows of an update", 3};  ///< here, in the store, in the segment
   std::vector<Change> changes_;
   std::unordered_map<PointId, std::size_t> by_id_;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace quiver::engine {
@@ -14,6 +15,10 @@ std::uint64_t request_bytes(const ShardRequest& request) {
   std::uint64_t bytes = request.entry == nullptr ? 0 : request.entry->n_bytes;
   for (const auto& operation : request.operations) bytes += size_bytes(operation);
   return bytes;
+}
+
+bool is_overdue(const QueuedRequest& queued) {
+  return queued.request.entry == nullptr && queued.request.deadline.has_passed();
 }
 
 }  // namespace
@@ -47,6 +52,23 @@ void UpdateQueue::close() {
 std::uint64_t UpdateQueue::size() const {
   MutexLock lock(mutex_);
   return queue_.size();
+}
+
+bool UpdateQueue::has_overdue() const {
+  MutexLock lock(mutex_);
+  return !drain_posted_ && std::ranges::any_of(queue_, is_overdue);
+}
+
+std::list<QueuedRequest> UpdateQueue::take_overdue() {
+  MutexLock lock(mutex_);
+  std::list<QueuedRequest> taken;
+  for (auto next = queue_.begin(); next != queue_.end();) {
+    const auto queued = next++;
+    if (!is_overdue(*queued)) continue;
+    queued_bytes_ -= queued->n_bytes;
+    taken.splice(taken.end(), queue_, queued);
+  }
+  return taken;
 }
 
 std::list<QueuedRequest> UpdateQueue::take() {

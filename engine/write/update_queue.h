@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/mutex.h"
 #include "base/result.h"
+#include "base/threads/cancel.h"
 #include "base/threads/lane.h"
 #include "base/threads/task.h"
 #include "engine/model/reports.h"
@@ -34,6 +35,8 @@ struct ShardRequest {
   std::function<void(Result<std::vector<Seq>>)> done;
   /// An entry that the cluster has committed, in place of operations; nullptr: none.
   std::shared_ptr<const CommittedEntry> entry = nullptr;
+  /// When it is refused if the lane still puts updates off. An entry is never refused.
+  Deadline deadline = Deadline::none();
 };
 
 /// A request in the queue, and its result once it was applied.
@@ -58,12 +61,16 @@ class UpdateQueue {
   /// Refuses later requests.
   void close() QV_EXCLUDES(mutex_);
   [[nodiscard]] std::uint64_t size() const QV_EXCLUDES(mutex_);
+  /// True if updates are put off and one of them is past its deadline.
+  [[nodiscard]] bool has_overdue() const QV_EXCLUDES(mutex_);
 
   // For the lane.
   /// The oldest requests, about as many as one synced batch should carry.
   [[nodiscard]] std::list<QueuedRequest> take() QV_EXCLUDES(mutex_);
   /// The drain took nothing: it waits for `wake`.
   void put_off() QV_EXCLUDES(mutex_);
+  /// Takes the requests that are past their deadline, oldest first; they are not applied.
+  [[nodiscard]] std::list<QueuedRequest> take_overdue() QV_EXCLUDES(mutex_);
   /// The drain is over: posts the next one if requests wait.
   void drained() QV_EXCLUDES(mutex_);
   /// Posts a drain if requests wait and none is posted.

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/observe/log.h"
+#include "base/observe/memory_budget.h"
 #include "index/cost.h"
 #include "index/dense/lists/row_source.h"
 #include "index/dense/lists/search/lists_files.h"
@@ -91,14 +93,35 @@ Result<OpenLists> open_lists_of(const FieldColumn& column, const Directory& dire
   return open_lists(directory, {column.schema, column.n_rows, column.n_present});
 }
 
-/// Writes the graph if the parameters want one.
+/// Estimated private memory of the build of a graph: its links with their codes, and rows as bytes.
+std::uint64_t graph_bytes(std::uint64_t n_rows, std::uint32_t padded_dim, const LinkParams& links) {
+  constexpr std::uint64_t kLinkBytes = 12;
+  constexpr std::uint64_t kBitsPerByte = 8;
+  return n_rows *
+         (links.degree * (padded_dim * links.bits / kBitsPerByte + kLinkBytes) + padded_dim);
+}
+
+/// Writes the graph if the parameters want one. One that nobody asked for is left out if there is
+/// no memory for it: searches then read the lists.
 Result<> write_graph(const FieldColumn& column, const DenseBuildParams& params,
                      const BuildContext& context, Directory& out) {
   QV_TRY(const auto lists, open_lists_of(column, out));
   const RowSource source(column, lists.candidates.rotation());
   const auto& facts = lists.candidates.lists().facts();
   if (!wants_graph(source, facts, params)) return {};
-  return Graph::write(source, lists.candidates, link_params(params, facts.padded_dim),
+  const LinkParams links = link_params(params, facts.padded_dim);
+  MemoryPromise memory;
+  if (params.graph == "auto") {
+    auto promise = process_memory().promise(graph_bytes(column.n_present, facts.padded_dim, links),
+                                            "the graph of a dense index");
+    if (!promise) {
+      log_warning("field `{}`: its index gets no graph: {}", column.schema.name,
+                  promise.error().message());
+      return {};
+    }
+    memory = *std::move(promise);
+  }
+  return Graph::write(source, lists.candidates, links,
                       part_of(context, column.n_rows, kListsShareOfBuild, 1), out);
 }
 

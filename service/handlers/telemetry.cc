@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/observe/memory_budget.h"
 #include "cluster/node.h"
 #include "service/api/server_info.h"
 #include "service/handlers/common.h"
@@ -178,9 +179,13 @@ void write_requests(Writer& out, Exchange& x, const TelemetryDetail& detail) {
 /// `metadata_bytes` is 0: the allocator does not report what it needs for itself.
 void write_memory(Writer& out, const MemoryFacts& memory) {
   out.begin_object();
+  const auto budget = process_memory().state();
   out.member("active_bytes", memory.active_bytes);
   out.member("allocated_bytes", memory.allocated_bytes);
+  out.member("limit_bytes", budget.limit_bytes);
   out.member("metadata_bytes", std::uint64_t{0});
+  out.member("private_bytes", budget.private_bytes);
+  out.member("promised_bytes", budget.promised_bytes);
   out.member("resident_bytes", memory.resident_bytes);
   out.member("retained_bytes", memory.retained_bytes);
   out.end_object();

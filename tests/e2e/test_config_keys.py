@@ -217,6 +217,20 @@ def check_max_open_collections(servers):
         assert sum(f'id="open{i}"' in text for i in range(3)) == n_open, is_open
 
 
+def check_memory_limit(servers):
+    assert servers["usual"].metric("memory_limit_bytes") > 64 << 20
+    server = servers.new({"memory.limit_mb": 100})
+    assert server.metric("memory_limit_bytes") == 100 << 20
+    server.put("/collections/c", {"vectors": {"size": 4096, "distance": "Dot"}})
+    # As one update, several copies of 17 MiB do not fit.
+    points = [{"id": i, "vector": [i % 7] * 4096} for i in range(1100)]
+    answer = server.put("/collections/c/points?wait=true", {"points": points})
+    assert answer.status == 507, f"{answer.status} {answer.text[:300]}"
+    assert "no memory for" in answer.error and "`memory.limit_mb` is 100.0 MiB" in answer.error
+    # Free memory is returned to the system at most twice a second.
+    assert comes_true(lambda: server.put("/collections/c/points?wait=true", {"points": points[:10]}).status == 200)
+
+
 def check_strict_mode(servers):
     for group, expected in ("usual", None), ("changed", {"enabled": True, "search_max_batchsize": 100}):
         servers[group].put("/collections/strict", VECTORS)
@@ -729,6 +743,7 @@ CHECKS = {
     "storage.record_queries": check_record_queries,
     "storage.strict_mode": check_strict_mode,
     "storage.snapshots_dir": check_snapshots_dir,
+    "memory.limit_mb": check_memory_limit,
     "scrub.mb_per_s": check_scrub,
     "scrub.period_s": check_scrub,
     "service.host": check_place,
@@ -810,7 +825,7 @@ def test_every_key_has_a_check():
     printed = subprocess.run([binary(), "serve", "--print-config"], capture_output=True, check=True, text=True, env=ENVIRONMENT)
     keys = {f"{section}.{key}" for section, values in tomllib.loads(printed.stdout).items() for key in values}
     assert keys == set(CHECKS)
-    assert len({key.split(".")[0] for key in keys}) == 14
+    assert len({key.split(".")[0] for key in keys}) == 15
 
 
 @pytest.mark.parametrize("key", CHECKS)

@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <future>
 #include <string>
 
 #include "tests/fault/engine_fault_support.h"
@@ -184,6 +186,42 @@ TEST_F(EngineBulk, StoreFull) {
   runner.open();
   runner.check_everything();
   runner.check_rest();
+}
+
+/// They were never answered: nothing ends the load while the disk is full, and closing did not
+/// either.
+TEST_F(EngineBulk, WritesBehindALoadThatCannotEndAreRefusedAtClosing) {
+  Random random(7);
+  Runner runner(options(), config(7, 2));
+  runner.open();
+  load(runner, random, "first");
+  bool was_held_up = false;
+  for (std::uint64_t room = 0; room < 80'000 && !was_held_up; room += 2'000) {
+    SCOPED_TRACE("room for " + std::to_string(room) + " bytes");
+    const auto points = model::random_points(runner.model().config(), 100, random);
+    disk_->set_capacity(disk_->used_bytes() + room);
+    (void)try_load(runner, points, "room");
+    engine::Upsert upsert{model::random_points(runner.model().config(), 1, random), {}, {}};
+    const PointId id = PointId::number(1'000'000 + room);
+    upsert.points.front().id = id;
+    std::promise<Result<>> answer;
+    auto answered = answer.get_future();
+    ASSERT_TRUE(runner.collection().update({upsert}, engine::Ack::kVisible, [&](const auto& r) {
+      answer.set_value(r ? Result<>() : fail(r.error()));
+    }));
+    was_held_up = answered.wait_for(std::chrono::milliseconds(300)) != std::future_status::ready;
+    if (was_held_up) runner.close();
+    ASSERT_EQ(answered.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+    disk_->set_capacity(std::nullopt);
+    if (!was_held_up) continue;
+    const auto refused = answered.get();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), Code::kUnavailable) << refused.error().to_string();
+    runner.open();
+    const auto found = runner.collection().retrieve({{id}, payload::Selector::all(), {}});
+    EXPECT_TRUE(found && found->empty()) << "what was refused is not applied later";
+  }
+  EXPECT_TRUE(was_held_up);
 }
 
 /// At every fifth change of a load the disk of the stores fails, and works again soon.

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/observe/memory_budget.h"
 #include "base/result.h"
 #include "engine/model/job_kind.h"
 #include "engine/model/reports.h"
@@ -25,6 +26,7 @@ struct Job {
   std::uint64_t n_rows = 0;  ///< live rows of the inputs at the start
   double started_at = seconds_since_epoch();
   Stopwatch clock;
+  MemoryPromise memory;  ///< what it may take until it ends
   std::atomic<double> share_done = 0;
 
   /// Keeps the largest share that any thread has reported.

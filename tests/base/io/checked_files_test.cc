@@ -11,11 +11,14 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
 #include "base/io/mapped_window.h"
 #include "base/io/section_file.h"
+#include "tests/support/failing_allocation.h"
+#include "tests/support/unreadable_window.h"
 
 namespace quiver {
 namespace {
@@ -183,6 +186,57 @@ TEST_F(CheckedFilesTest, PagesThatComeBackWithOtherBytesAreFound) {
   flip("f", 2'000'000);
   drop_pages("f");
   EXPECT_FALSE(check_again(*reader.file()));
+}
+
+/// A read error of the disk (EIO), wherever it is met.
+TEST_F(CheckedFilesTest, PagesThatTheDiskCannotReadDamageTheFile) {
+  constexpr std::size_t kSize = 3 * FileCheck::kBlockBytes;
+  std::uint64_t n_blocks = 1;
+  for (std::uint64_t nth = 1; nth <= n_blocks; ++nth) {
+    const std::string name = "f" + std::to_string(nth);
+    const auto reader = make(name, {100, kSize});
+    const auto other = make(name + "-other", {kSize});
+    if (nth == 1) {
+      testing_support::make_window_unreadable(0);
+      ASSERT_TRUE(check_again(*reader.file()));
+      n_blocks = testing_support::n_windows();
+      ASSERT_GE(n_blocks, 4U);
+    }
+    testing_support::make_window_unreadable(nth);
+    const auto checked = check_again(*reader.file());
+    ASSERT_FALSE(checked) << "block " << nth;
+    EXPECT_EQ(checked.error().code(), Code::kDataLoss);
+    EXPECT_NE(checked.error().message().find("cannot be read any more"), std::string::npos);
+    EXPECT_TRUE(reader.file()->is_damaged());
+    EXPECT_TRUE(check_again(*other.file()));
+  }
+}
+
+/// The window of a block stayed mapped when memory ran out: a leak of 256 KiB of addresses each
+/// time, and a file that could not be unmounted.
+TEST_F(CheckedFilesTest, NoWindowIsLeftBehindWithoutMemory) {
+  const auto reader = make("f", {3'000'000});
+  const auto n_mappings = [] {
+    std::ifstream maps("/proc/self/maps");
+    std::size_t n = 0;
+    for (std::string line; std::getline(maps, line);) n += line.find("/f") + 2 == line.size();
+    return n;
+  };
+  const std::size_t n_before = n_mappings();
+  ASSERT_EQ(n_before, 1U);
+  int n_failed = 0;
+  for (int nth = 0; nth < 20; ++nth) {
+    Checksum sum;
+    testing_support::fail_allocations(nth, 1);
+    try {
+      EXPECT_TRUE(hash_apart(reader.file()->bytes(), sum));
+    } catch (const std::bad_alloc&) {
+      ++n_failed;
+    }
+    testing_support::fail_allocations(0, 0);
+    EXPECT_EQ(n_mappings(), n_before);
+  }
+  EXPECT_GT(n_failed, 0);
 }
 
 TEST_F(CheckedFilesTest, MemoryOfNoFileIsHashed) {

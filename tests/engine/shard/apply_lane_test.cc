@@ -1,5 +1,6 @@
 #include "engine/shard/apply_lane.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -175,6 +176,30 @@ TEST_F(ApplyLaneTest, UpdatesWaitForABulkLoad) {
   run([&] { EXPECT_TRUE(parts_->lane.put_off()); });
   ASSERT_TRUE(parts_->bulk.cancel());
   run([&] { EXPECT_FALSE(parts_->lane.put_off()); });
+}
+
+/// They waited for ever.
+TEST_F(ApplyLaneTest, UpdatesBehindABulkLoadAreRefusedAtTheirDeadline) {
+  ASSERT_TRUE(parts_->bulk.begin());
+  auto request = put_request({1});
+  request.deadline = Deadline::after(std::chrono::nanoseconds(0));
+  request.done = [this](Result<std::vector<Seq>> result) { answers_.push_back(std::move(result)); };
+  ASSERT_TRUE(parts_->queue.submit(std::move(request)));
+  submit(2, Ack::kVisible);
+  run([&] {
+    EXPECT_TRUE(parts_->lane.put_off());
+    parts_->lane.refuse_overdue();
+  });
+  ASSERT_EQ(answers_.size(), 1U);
+  EXPECT_EQ(answers_[0].error().code(), Code::kUnavailable);
+  EXPECT_THAT(answers_[0].error().message(), ::testing::HasSubstr("still runs"));
+  parts_->bulk.note_failure(Error(Code::kUnavailable, "the disk is broken"));
+  run([&] { EXPECT_THAT(parts_->bulk.describe(), ::testing::HasSubstr("the disk is broken")); });
+  ASSERT_TRUE(parts_->bulk.cancel());
+  run([&] { parts_->lane.apply_group(); });
+  run([&] { log_.answer({}); });
+  EXPECT_FALSE(seq_of(1)) << "what was refused is not applied later";
+  EXPECT_TRUE(seq_of(2));
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 #include "base/io/checked_files.h"
 #include "engine/database.h"
 #include "tests/patience.h"
+#include "tests/support/unreadable_window.h"
 
 namespace quiver::engine::testing {
 namespace {
@@ -564,6 +565,38 @@ TEST_F(UnreadableFile, TheScrubFindsChangedBytesOfEverySection) {
   close();
   open();
   EXPECT_TRUE(ask_all());
+}
+
+/// The disk cannot read a page (EIO) that the scrub reads. Every file in turn: the segment is made
+/// again from rows, and no answer is wrong.
+TEST_F(UnreadableFile, ReadErrorsInTheScrubDamageOneFile) {
+  open(config());
+  insert(0, kPoints);
+  wait_until_sealed();
+  wait_for_rest();
+  make_questions();
+  ASSERT_TRUE(ask_all());
+  testing_support::make_window_unreadable(0);
+  scrub();
+  const std::uint64_t n_windows = testing_support::n_windows();
+  ASSERT_GT(n_windows, 30U);
+  const std::uint64_t n_damages = database_->scrub_status().n_damages;
+  std::uint64_t n_found = 0;
+  for (std::uint64_t nth = 1; nth <= n_windows && !HasFailure(); nth += 7) {
+    SCOPED_TRACE("window " + std::to_string(nth));
+    testing_support::make_window_unreadable(nth);
+    scrub();
+    if (testing_support::n_windows() >= nth) ++n_found;  // fewer files may be mapped now
+    EXPECT_EQ(database_->scrub_status().n_damages, n_damages + n_found);
+    expect_all_again();
+    wait_for_rest();
+  }
+  testing_support::make_window_unreadable(0);
+  EXPECT_GT(n_found, 4U);
+  EXPECT_EQ(collection_->info().n_damaged_segments, 0U);
+  EXPECT_EQ(collection_->info().n_damaged_indexes, 0U);
+  scrub();
+  EXPECT_EQ(database_->scrub_status().n_damages, n_damages + n_found);
 }
 
 /// Changed rows and columns do not come into the output of a merge with checksums of their own.

@@ -54,6 +54,27 @@ TEST_F(UpdateQueueTest, OneDrainIsPostedAtATime) {
   EXPECT_EQ(n_drains(), 2);
 }
 
+TEST_F(UpdateQueueTest, OverdueRequestsAreTakenAndOthersStay) {
+  auto overdue = request_of(1000);
+  overdue.deadline = Deadline::after(std::chrono::nanoseconds(0));
+  auto later = request_of(10);
+  later.deadline = Deadline::after(std::chrono::hours(1));
+  auto entry = request_of(0);
+  entry.entry = std::make_shared<CommittedEntry>();
+  entry.deadline = Deadline::after(std::chrono::nanoseconds(0));
+  ASSERT_TRUE(queue_.submit(std::move(overdue)));
+  ASSERT_TRUE(queue_.submit(std::move(later)));
+  ASSERT_TRUE(queue_.submit(request_of(10)));
+  ASSERT_TRUE(queue_.submit(std::move(entry)));
+  EXPECT_FALSE(queue_.has_overdue()) << "a drain will take them";
+  queue_.put_off();
+  EXPECT_TRUE(queue_.has_overdue());
+  EXPECT_EQ(queue_.take_overdue().size(), 1U);
+  EXPECT_FALSE(queue_.has_overdue());
+  EXPECT_EQ(queue_.size(), 3U);
+  EXPECT_EQ(queue_.take().size(), 3U);
+}
+
 TEST_F(UpdateQueueTest, WhatComesDuringADrainIsDrainedNext) {
   ASSERT_TRUE(queue_.submit(request_of(1)));
   EXPECT_EQ(n_drains(), 1);
