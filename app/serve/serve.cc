@@ -16,6 +16,7 @@
 #include "app/serve/device_metrics.h"
 #include "app/serve/open_files.h"
 #include "base/observe/request_log.h"
+#include "service/json/decode/decode.h"
 
 namespace quiver::app {
 namespace {
@@ -57,6 +58,14 @@ std::string absolute_path(const std::string& path) {
   std::error_code error;
   const auto absolute = std::filesystem::absolute(path, error);
   return error ? path : absolute.lexically_normal().string();
+}
+
+/// For jobs that were started before this process.
+Result<engine::JoinRequest> decode_job(std::string_view text) {
+  std::string body(text);
+  auto job = service::json::decode_job(body);
+  if (!job) return fail(Code::kDataLoss, "its request cannot be read: " + job.error().text);
+  return std::move(job->request);
 }
 
 /// Prints a line at once, for people and scripts that wait for it.
@@ -113,6 +122,7 @@ Result<> serve(Settings settings) {
       [&devices](MetricsText& text) { collect_device_metrics(devices->report(), text); });
   settings.server.devices = devices.get();
   settings.database.devices = devices.get();
+  settings.database.decode_job = decode_job;
   std::unique_ptr<ClusterNode> node;  // null: the server is alone
   if (!settings.cluster.peers.empty()) {
     QV_TRY(node, ClusterNode::start(settings));

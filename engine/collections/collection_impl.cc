@@ -21,6 +21,7 @@
 #include "engine/query/facets.h"
 #include "engine/query/fusion_weights.h"
 #include "engine/query/groups.h"
+#include "engine/query/joins/join.h"
 #include "engine/query/matrix.h"
 #include "engine/query/plan.h"
 #include "engine/query/recall.h"
@@ -161,8 +162,44 @@ Result<std::shared_ptr<CollectionImpl>> CollectionImpl::open(
     place.shard = std::move(shard);
   }
   collection->shards_.store(std::make_shared<const Shards>(std::move(shards)));
+  QV_TRY(collection->open_jobs());
   collection->opening_s_ = clock.seconds();
   return collection;
+}
+
+Result<> CollectionImpl::open_jobs() {
+  if (context_.jobs == nullptr) return {};
+  JobHost host;
+  host.check = [this](const JoinRequest& request) -> Result<> {
+    if (!request.into.empty()) QV_TRY(check_gates());
+    const auto config = config_.load();
+    QV_TRY(const Snapshot now, snapshot(*config, {}));
+    return check_join({now, *config, Cancel(), nullptr, index_policy(config)}, request);
+  };
+  host.join = [this](const JoinRequest& request, const Cancel& cancel,
+                     JoinProgress& progress) -> Result<JoinTable> {
+    const auto config = config_.load();
+    QV_TRY(const Snapshot now, snapshot(*config, {}));
+    return checked(now,
+                   run_join({now, *config, cancel, context_.jobs->executor, index_policy(config)},
+                            request, progress));
+  };
+  host.apply = [this](std::vector<Operation> operations) { return apply(std::move(operations)); };
+  host.keep = [this] { return std::shared_ptr<const void>(weak_from_this().lock()); };
+  QV_TRY(auto directory, context_.open_directory(path_));
+  jobs_ = std::make_unique<CollectionJobs>(*context_.jobs, std::move(directory), std::move(host));
+  if (auto opened = jobs_->open(); !opened) {  // the points are there all the same
+    log_error("jobs of `{}` are not read: {}", path_, opened.error().message());
+  }
+  return {};
+}
+
+Result<> CollectionImpl::apply(std::vector<Operation> operations) {
+  auto latch = std::make_shared<Latch>(1);
+  QV_TRY(update(std::move(operations), Ack::kDurable, [latch](const auto& results) {
+    latch->arrive(results ? Result<>() : fail(results.error()));
+  }));
+  return latch->wait();
 }
 
 template <class T>
@@ -775,6 +812,7 @@ void CollectionImpl::tick() {
 }
 
 Result<> CollectionImpl::close() {
+  if (jobs_ != nullptr) jobs_->close();
   return bulk_.between_loads([this] { return close_shards(); });
 }
 

@@ -16,6 +16,7 @@
 #include "engine/collections/collection_bulk.h"
 #include "engine/collections/collection_reports.h"
 #include "engine/collections/expiry.h"
+#include "engine/collections/jobs/collection_jobs.h"
 #include "engine/collections/sharding/shard_list.h"
 #include "engine/collections/work_totals.h"
 #include "engine/segment/snapshot.h"
@@ -82,6 +83,7 @@ class CollectionImpl final : public Collection,
                                           const Cancel& cancel) const override;
   [[nodiscard]] Result<RecallTable> measure_recall(const RecallRequest& request,
                                                    const Cancel& cancel) const override;
+  [[nodiscard]] Jobs* jobs() override { return jobs_.get(); }
   Result<> create_index(const payload::FieldIndex& index, Ack ack) override;
   Result<bool> drop_index(const std::string& key) override;
   Result<> create_shard_key(const ShardKeyCreation& creation) override;
@@ -164,6 +166,10 @@ class CollectionImpl final : public Collection,
     return moment(config).select(selector);
   }
   void delete_expired();
+  /// Makes the table of jobs and lets those that have not ended start again.
+  Result<> open_jobs();
+  /// As jobs need it: waits until the operations are durable.
+  Result<> apply(std::vector<Operation> operations);
   [[nodiscard]] Result<std::vector<Record>> run(
       const Query& query, const Plan& plan, const QueryCost& cost, const Snapshot& now,
       const std::shared_ptr<const CollectionConfig>& config, const Cancel& cancel) const;
@@ -198,6 +204,7 @@ class CollectionImpl final : public Collection,
   std::atomic<bool> is_half_closed_ = false;
   std::atomic<std::uint64_t> n_being_queued_ = 0;  ///< calls of `update` that have not returned
   UpdateTurns turns_{*context_.lanes, context_.max_queued_bytes};
+  std::unique_ptr<CollectionJobs> jobs_;  ///< nullptr: there are none
   CollectionBulk bulk_{shards_, config_, *context_.background};
 };
 

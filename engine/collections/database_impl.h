@@ -11,11 +11,13 @@
 #include "base/io/file.h"
 #include "base/mutex.h"
 #include "base/threads/executor.h"
+#include "base/threads/lane.h"
 #include "engine/collections/catalog_gate.h"
 #include "engine/collections/collection_table.h"
 #include "engine/collections/database_snapshots.h"
 #include "engine/collections/scrub.h"
 #include "engine/database.h"
+#include "engine/model/jobs.h"
 #include "engine/shard/shard_context.h"
 
 namespace quiver::engine {
@@ -75,6 +77,9 @@ class DatabaseImpl final : public Database {
   Executor lanes_;
   Executor background_;
   Executor snapshot_readers_;
+  Executor jobs_;
+  SerialLane job_turns_{jobs_, Priority::kHigh};
+  JobContext job_context_;
   std::unique_ptr<Directory> directory_;
   std::unique_ptr<Directory> collections_directory_;
   ShardContext context_;

@@ -10,6 +10,7 @@ Routes all_routes() {
   add_fusion_routes(routes);
   add_proposal_routes(routes);
   add_recall_routes(routes);
+  add_job_routes(routes);
   add_update_routes(routes);
   add_read_routes(routes);
   add_collection_routes(routes);
