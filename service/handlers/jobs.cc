@@ -16,8 +16,8 @@
 namespace quiver::service {
 namespace {
 
-constexpr std::string_view kLinesType = "application/x-ndjson";
-constexpr std::size_t kLinesPerRead = 256;
+constexpr std::string_view kJobLinesType = "application/x-ndjson";
+constexpr std::size_t kJobLinesPerRead = 256;
 
 Decoded<std::uint64_t> job_id(const Exchange& x) {
   const std::string& text = x.captures[1];
@@ -30,14 +30,14 @@ Decoded<std::uint64_t> job_id(const Exchange& x) {
                                         text)));
 }
 
-Decoded<> write_status(Exchange& x, const engine::JobStatus& job) {
+Decoded<> write_job_status(Exchange& x, const engine::JobStatus& job) {
   auto out = x.begin_result();
   json::write_job(out, job);
   x.end_result();
   return {};
 }
 
-Decoded<> write_list(Exchange& x, const std::vector<engine::JobStatus>& jobs) {
+Decoded<> write_job_list(Exchange& x, const std::vector<engine::JobStatus>& jobs) {
   auto out = x.begin_result();
   out.begin_object();
   out.key("jobs");
@@ -67,7 +67,7 @@ class JobLines final : public BodySource {
   void fill() {
     lines_.clear();
     n_sent_ = 0;
-    const std::size_t end = std::min(row_ + kLinesPerRead, result_.table.ids.size());
+    const std::size_t end = std::min(row_ + kJobLinesPerRead, result_.table.ids.size());
     for (; row_ < end; ++row_) {
       json::Writer out(lines_);
       json::write_job_row(out, result_, row_);
@@ -81,44 +81,44 @@ class JobLines final : public BodySource {
   std::size_t row_ = 0;     ///< the next one
 };
 
-Decoded<> send_lines(Exchange& x, engine::JobResult result) {
-  x.response.content_type = kLinesType;
+Decoded<> send_job_lines(Exchange& x, engine::JobResult result) {
+  x.response.content_type = kJobLinesType;
   x.response.source = std::make_unique<JobLines>(std::move(result));
   return {};
 }
 
-Decoded<Answer> start(Exchange& x, OpenCollection collection) {
+Decoded<Answer> answer_job_start(Exchange& x, OpenCollection collection) {
   QV_TRY(auto job, json::decode_job(x.request.body));
   api::start_job(x, collection, std::move(job.request), std::move(job.text),
-                 answer_by<engine::JobStatus>(x, write_status));
+                 answer_by<engine::JobStatus>(x, write_job_status));
   return Answer::kLater;
 }
 
-Decoded<Answer> list(Exchange& x, OpenCollection collection) {
-  api::list_jobs(x, collection, answer_by<std::vector<engine::JobStatus>>(x, write_list));
+Decoded<Answer> answer_job_list(Exchange& x, OpenCollection collection) {
+  api::list_jobs(x, collection, answer_by<std::vector<engine::JobStatus>>(x, write_job_list));
   return Answer::kLater;
 }
 
-Decoded<Answer> status(Exchange& x, OpenCollection collection) {
+Decoded<Answer> answer_job_status(Exchange& x, OpenCollection collection) {
   QV_TRY(const std::uint64_t id, job_id(x));
-  api::job_status(x, collection, id, answer_by<engine::JobStatus>(x, write_status));
+  api::job_status(x, collection, id, answer_by<engine::JobStatus>(x, write_job_status));
   return Answer::kLater;
 }
 
-Decoded<Answer> result(Exchange& x, OpenCollection collection) {
+Decoded<Answer> answer_job_result(Exchange& x, OpenCollection collection) {
   QV_TRY(const std::uint64_t id, job_id(x));
-  api::job_result(x, collection, id, answer_by<engine::JobResult>(x, send_lines));
+  api::job_result(x, collection, id, answer_by<engine::JobResult>(x, send_job_lines));
   return Answer::kLater;
 }
 
-Decoded<Answer> forget(Exchange& x, OpenCollection collection) {
+Decoded<Answer> answer_job_forget(Exchange& x, OpenCollection collection) {
   QV_TRY(const std::uint64_t id, job_id(x));
   api::forget_job(x, collection, id, answer_true(x));
   return Answer::kLater;
 }
 
 template <CollectionHandler handle>
-Decoded<Answer> of_collection(Exchange& x) {
+Decoded<Answer> with_job_collection(Exchange& x) {
   return with_collection(x, handle);
 }
 
@@ -128,11 +128,12 @@ void add_job_routes(Routes& routes) {
   constexpr std::string_view kAll = "/v1/collections/{collection_name}/jobs";
   constexpr std::string_view kOne = "/v1/collections/{collection_name}/jobs/{job_id}";
   constexpr std::string_view kResult = "/v1/collections/{collection_name}/jobs/{job_id}/result";
-  routes.push_back({Method::kPost, kAll, Access::kWriteExtras, with_body<start>});
-  routes.push_back({Method::kGet, kAll, Access::kRead, of_collection<list>});
-  routes.push_back({Method::kGet, kOne, Access::kRead, of_collection<status>});
-  routes.push_back({Method::kGet, kResult, Access::kRead, of_collection<result>});
-  routes.push_back({Method::kDelete, kOne, Access::kWriteExtras, of_collection<forget>});
+  routes.push_back({Method::kPost, kAll, Access::kWriteExtras, with_body<answer_job_start>});
+  routes.push_back({Method::kGet, kAll, Access::kRead, with_job_collection<answer_job_list>});
+  routes.push_back({Method::kGet, kOne, Access::kRead, with_job_collection<answer_job_status>});
+  routes.push_back({Method::kGet, kResult, Access::kRead, with_job_collection<answer_job_result>});
+  routes.push_back(
+      {Method::kDelete, kOne, Access::kWriteExtras, with_job_collection<answer_job_forget>});
 }
 
 }  // namespace quiver::service

@@ -22,13 +22,13 @@ constexpr SectionFormat kResultFormat{"result of a job", "QVJOIN01", "QVJOINEN"}
 enum RecordSection : std::uint32_t { kRecordHead = 1, kRequestText = 2, kErrorText = 3 };
 enum ResultSection : std::uint32_t {
   kResultHead = 1,
-  kIds = 2,
-  kOffsets = 3,
-  kNeighbours = 4,
-  kScores = 5,
-  kGroups = 6,
-  kStrengths = 7,
-  kVectors = 8,
+  kResultIds = 2,
+  kResultOffsets = 3,
+  kResultNeighbours = 4,
+  kResultScores = 5,
+  kResultGroups = 6,
+  kResultStrengths = 7,
+  kResultVectors = 8,
 };
 
 struct RecordHead {
@@ -51,7 +51,7 @@ std::string record_name(std::uint64_t id) { return fmt::format("{}{}", id, kReco
 std::string result_name(std::uint64_t id) { return fmt::format("{}{}", id, kResultSuffix); }
 
 /// nullopt if `name` is no number with this suffix.
-std::optional<std::uint64_t> number_of(std::string_view name, std::string_view suffix) {
+std::optional<std::uint64_t> file_number(std::string_view name, std::string_view suffix) {
   if (!name.ends_with(suffix)) return std::nullopt;
   name.remove_suffix(suffix.size());
   std::uint64_t id = 0;
@@ -61,7 +61,7 @@ std::optional<std::uint64_t> number_of(std::string_view name, std::string_view s
   return id;
 }
 
-Result<std::string> text_of(const SectionReader& reader, std::uint32_t kind) {
+Result<std::string> record_text(const SectionReader& reader, std::uint32_t kind) {
   QV_TRY(const auto bytes, reader.get<char>(kind));
   return std::string(bytes.begin(), bytes.end());
 }
@@ -88,12 +88,12 @@ Result<std::vector<std::uint64_t>> JobFiles::open() {
   QV_TRY(make_directory());
   QV_TRY(const auto entries, directory_->list());
   for (const auto& entry : entries) {
-    if (const auto id = number_of(entry.name, kRecordSuffix)) ids.push_back(*id);
+    if (const auto id = file_number(entry.name, kRecordSuffix)) ids.push_back(*id);
   }
   std::ranges::sort(ids);
   for (const auto& entry : entries) {
-    if (entry.kind != EntryKind::kFile || number_of(entry.name, kRecordSuffix)) continue;
-    const auto of = number_of(entry.name, kResultSuffix);
+    if (entry.kind != EntryKind::kFile || file_number(entry.name, kRecordSuffix)) continue;
+    const auto of = file_number(entry.name, kResultSuffix);
     if (of && std::ranges::binary_search(ids, *of)) continue;
     QV_TRY(directory_->remove_file(entry.name));
   }
@@ -132,8 +132,8 @@ Result<JobRecord> JobFiles::load(std::uint64_t id) const {
   record.created_at_ms = head.created_at_ms;
   record.state = static_cast<JobState>(head.state);
   record.facts = {head.n_points, head.n_neighbours, head.n_groups};
-  QV_TRY(record.request, text_of(reader, kRequestText));
-  QV_TRY(record.error, text_of(reader, kErrorText));
+  QV_TRY(record.request, record_text(reader, kRequestText));
+  QV_TRY(record.error, record_text(reader, kErrorText));
   return record;
 }
 
@@ -145,13 +145,13 @@ Result<> JobFiles::save_result(std::uint64_t id, const JoinTable& table) {
   SectionWriter writer(kResultFormat, std::move(file));
   const ResultHead head{table.dim, 0};
   writer.section(kResultHead, std::span(&head, 1));
-  writer.section(kIds, table.ids.span());
-  writer.section(kOffsets, table.offsets.span());
-  writer.section(kNeighbours, table.neighbours.span());
-  writer.section(kScores, table.scores.span());
-  writer.section(kGroups, table.groups.span());
-  writer.section(kStrengths, table.strengths.span());
-  writer.section(kVectors, table.vectors.span());
+  writer.section(kResultIds, table.ids.span());
+  writer.section(kResultOffsets, table.offsets.span());
+  writer.section(kResultNeighbours, table.neighbours.span());
+  writer.section(kResultScores, table.scores.span());
+  writer.section(kResultGroups, table.groups.span());
+  writer.section(kResultStrengths, table.strengths.span());
+  writer.section(kResultVectors, table.vectors.span());
   QV_TRY(writer.finish(static_cast<std::uint32_t>(table.ids.size())));
   QV_TRY(directory_->rename_file(draft, name));
   return directory_->sync();
@@ -167,13 +167,13 @@ Result<JoinTable> JobFiles::load_result(std::uint64_t id) const {
   QV_TRY(const auto head, reader.get<ResultHead>(kResultHead, 0, 1));
   JoinTable table;
   table.dim = head[0].dim;
-  QV_TRY(table.ids, reader.get<PointId>(kIds, 0, n));
-  QV_TRY(table.offsets, reader.get<std::uint64_t>(kOffsets));
-  QV_TRY(table.neighbours, reader.get<std::uint32_t>(kNeighbours));
-  QV_TRY(table.scores, reader.get<float>(kScores, 0, table.neighbours.size()));
-  QV_TRY(table.groups, reader.get<std::uint32_t>(kGroups));
-  QV_TRY(table.strengths, reader.get<float>(kStrengths));
-  QV_TRY(table.vectors, reader.get<float>(kVectors, 0, n * table.dim));
+  QV_TRY(table.ids, reader.get<PointId>(kResultIds, 0, n));
+  QV_TRY(table.offsets, reader.get<std::uint64_t>(kResultOffsets));
+  QV_TRY(table.neighbours, reader.get<std::uint32_t>(kResultNeighbours));
+  QV_TRY(table.scores, reader.get<float>(kResultScores, 0, table.neighbours.size()));
+  QV_TRY(table.groups, reader.get<std::uint32_t>(kResultGroups));
+  QV_TRY(table.strengths, reader.get<float>(kResultStrengths));
+  QV_TRY(table.vectors, reader.get<float>(kResultVectors, 0, n * table.dim));
   const auto fits = [n](const auto& part, std::size_t wanted) {
     return part.empty() || part.size() == wanted + n;
   };

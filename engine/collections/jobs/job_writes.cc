@@ -26,9 +26,10 @@ void append_id(std::string& out, const PointId& id) {
   is_number ? void(out += id.to_string()) : payload::append_string(out, id.to_string());
 }
 
-class Outcome {
+class PointOutcome {
  public:
-  Outcome(const JoinRequest& request, const JoinTable& table) : request_(request), table_(table) {}
+  PointOutcome(const JoinRequest& request, const JoinTable& table)
+      : request_(request), table_(table) {}
 
   /// What becomes of a point; nullopt: nothing.
   [[nodiscard]] std::optional<Operation> of(std::size_t i) const {
@@ -104,7 +105,7 @@ Result<> apply_to_present(const std::vector<Operation>& operations, const ApplyO
 
 Result<> write_outcome(const JoinRequest& request, const JoinTable& table,
                        const ApplyOperations& apply, const Cancel& cancel, JoinProgress& progress) {
-  const Outcome outcome(request, table);
+  const PointOutcome outcome(request, table);
   const std::size_t n = table.ids.size();
   progress.n_total += n;
   for (std::size_t first = 0; first < n; first += kPointsPerRequest) {

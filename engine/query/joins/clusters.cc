@@ -11,7 +11,7 @@
 namespace quiver::engine {
 namespace {
 
-constexpr std::uint32_t kNone = JoinTable::kNone;
+constexpr std::uint32_t kNoise = JoinTable::kNone;
 /// Distances below this part of the largest count as that much: densities stay finite.
 constexpr float kLeastPart = 1e-6F;
 
@@ -76,7 +76,7 @@ struct Tree {
   std::uint32_t n_rows = 0;
   std::vector<Joint> joints;
   std::vector<std::uint32_t> sizes;    ///< rows of each node
-  std::vector<std::uint32_t> parents;  ///< of each node; kNone: a root
+  std::vector<std::uint32_t> parents;  ///< of each node; kNoise: a root
 
   [[nodiscard]] std::uint32_t n_nodes() const { return static_cast<std::uint32_t>(sizes.size()); }
 };
@@ -86,7 +86,7 @@ Tree single_linkage(std::size_t n_rows, const std::vector<Edge>& edges) {
   Tree tree;
   tree.n_rows = static_cast<std::uint32_t>(n_rows);
   tree.sizes.assign(n_rows, 1);
-  tree.parents.assign(n_rows, kNone);
+  tree.parents.assign(n_rows, kNoise);
   RowGroups groups(n_rows);
   std::vector<std::uint32_t> node_of(n_rows);  // of the group that a row stands for
   std::iota(node_of.begin(), node_of.end(), 0U);
@@ -101,7 +101,7 @@ Tree single_linkage(std::size_t n_rows, const std::vector<Edge>& edges) {
     tree.parents[left] = tree.parents[right] = node;
     const std::uint32_t size = tree.sizes[left] + tree.sizes[right];
     tree.sizes.push_back(size);
-    tree.parents.push_back(kNone);
+    tree.parents.push_back(kNoise);
     const bool a_wins = tree.sizes[left] >= tree.sizes[right];  // flat paths
     groups.join(a_wins ? a : b, a_wins ? b : a);
     node_of[a_wins ? a : b] = node;
@@ -112,10 +112,10 @@ Tree single_linkage(std::size_t n_rows, const std::vector<Edge>& edges) {
 /// A node of the condensed tree: what is left of a cluster while single rows and small groups
 /// leave it. Density: 1 / distance.
 struct Cluster {
-  std::uint32_t parent = kNone;  ///< the cluster that it split off from, with a smaller number
-  double birth = 0;              ///< density
-  double stability = 0;          ///< sum over rows of the densities through which they belong to it
-  double last_density = 0;       ///< at which the last rows leave
+  std::uint32_t parent = kNoise;  ///< the cluster that it split off from, with a smaller number
+  double birth = 0;               ///< density
+  double stability = 0;     ///< sum over rows of the densities through which they belong to it
+  double last_density = 0;  ///< at which the last rows leave
   bool is_selectable = true;
   bool is_selected = false;
 };
@@ -125,7 +125,7 @@ class Condensed {
   Condensed(const Tree& tree, std::uint64_t min_size)
       : tree_(tree),
         min_size_(min_size),
-        cluster_of_(tree.n_nodes(), kNone),
+        cluster_of_(tree.n_nodes(), kNoise),
         left_at_(tree.n_nodes(), 0) {
     for (const auto& joint : tree.joints) largest_ = std::max(largest_, joint.distance);
   }
@@ -158,8 +158,8 @@ class Condensed {
 /// A tree exists at least until its last joint; how much longer the graph does not say.
 void Condensed::begin_trees() {
   for (std::uint32_t node = tree_.n_rows; node < tree_.n_nodes(); ++node) {
-    if (tree_.parents[node] != kNone || tree_.sizes[node] < min_size_) continue;
-    cluster_of_[node] = add_cluster(kNone, density(tree_.joints[node - tree_.n_rows]));
+    if (tree_.parents[node] != kNoise || tree_.sizes[node] < min_size_) continue;
+    cluster_of_[node] = add_cluster(kNoise, density(tree_.joints[node - tree_.n_rows]));
   }
   if (clusters_.size() == 1) clusters_[0].is_selectable = false;
 }
@@ -176,8 +176,8 @@ void Condensed::split(std::uint32_t node) {
   const auto& joint = tree_.joints[node - tree_.n_rows];
   const std::uint32_t cluster = cluster_of_[node];
   const std::uint32_t children[] = {joint.left, joint.right};
-  if (cluster == kNone) return;  // a small tree
-  if (left_at_[node] > 0) {      // its rows left together
+  if (cluster == kNoise) return;  // a small tree
+  if (left_at_[node] > 0) {       // its rows left together
     for (const std::uint32_t child : children) {
       cluster_of_[child] = cluster;
       left_at_[child] = left_at_[node];
@@ -213,30 +213,30 @@ void Condensed::select() {
     Cluster& cluster = clusters_[i - 1];
     cluster.is_selected = cluster.is_selectable && cluster.stability >= below[i - 1];
     const double best = cluster.is_selected ? cluster.stability : below[i - 1];
-    if (cluster.parent != kNone) below[cluster.parent] += best;
+    if (cluster.parent != kNoise) below[cluster.parent] += best;
   }
 }
 
 Clusters Condensed::clusters() const {
   // The selected cluster that contains each.
-  std::vector<std::uint32_t> selected(clusters_.size(), kNone);
+  std::vector<std::uint32_t> selected(clusters_.size(), kNoise);
   for (std::uint32_t i = 0; i < clusters_.size(); ++i) {
     const std::uint32_t parent = clusters_[i].parent;
-    if (parent != kNone) selected[i] = selected[parent];
-    if (clusters_[i].is_selected && selected[i] == kNone) selected[i] = i;
+    if (parent != kNoise) selected[i] = selected[parent];
+    if (clusters_[i].is_selected && selected[i] == kNoise) selected[i] = i;
   }
   Clusters found;
-  std::vector<std::uint32_t> numbers(clusters_.size(), kNone);
+  std::vector<std::uint32_t> numbers(clusters_.size(), kNoise);
   std::uint32_t n_numbered = 0;
   for (std::uint32_t row = 0; row < tree_.n_rows; ++row) {
     const std::uint32_t last = cluster_of_[row];
-    const std::uint32_t cluster = last == kNone ? kNone : selected[last];
-    if (cluster == kNone) {
-      found.numbers.push_back(kNone);
+    const std::uint32_t cluster = last == kNoise ? kNoise : selected[last];
+    if (cluster == kNoise) {
+      found.numbers.push_back(kNoise);
       found.strengths.push_back(0);
       continue;
     }
-    if (numbers[cluster] == kNone) numbers[cluster] = n_numbered++;
+    if (numbers[cluster] == kNoise) numbers[cluster] = n_numbered++;
     found.numbers.push_back(numbers[cluster]);
     const double most = clusters_[cluster].last_density;
     found.strengths.push_back(static_cast<float>(std::min(left_at_[row], most) / most));

@@ -35,8 +35,8 @@ bool is_better_than(const Neighbour& a, const Neighbour& b) { return is_better(a
 
 /// The rows of `reverse` that belong into the full list `own` and are not there. Their scores are
 /// of the other direction: equal but for rounding.
-Neighbours missing(std::span<const Neighbour> own, std::span<const Neighbour> reverse,
-                   std::uint64_t k) {
+Neighbours missing_neighbours(std::span<const Neighbour> own, std::span<const Neighbour> reverse,
+                              std::uint64_t k) {
   Neighbours found;
   for (const Neighbour& from : reverse) {
     if (own.size() >= k && !is_better(from, own.back())) continue;
@@ -49,10 +49,10 @@ Neighbours missing(std::span<const Neighbour> own, std::span<const Neighbour> re
   return found;
 }
 
-Result<> mend(const NeighbourSearch& search, const ReverseGraph& reverse, std::uint32_t row,
-              KnnGraph& graph) {
+Result<> mend_row(const NeighbourSearch& search, const ReverseGraph& reverse, std::uint32_t row,
+                  KnnGraph& graph) {
   const auto own = graph.of(row);
-  auto found = missing(own, reverse.of(row), graph.k());
+  auto found = missing_neighbours(own, reverse.of(row), graph.k());
   if (found.empty()) return {};
   QV_TRY(const auto query, search.rows().query(row));
   for (Neighbour& one : found) {
@@ -94,7 +94,7 @@ Result<KnnGraph> knn_graph(const NeighbourSearch& search, std::uint64_t k, JoinP
   QV_TRY(for_each_batch(search.environment(), order, progress, search_from));
   const ReverseGraph reverse(graph);
   const auto mend_all = [&](Batch batch) -> Result<> {
-    for (const std::uint32_t row : batch) QV_TRY(mend(search, reverse, row, graph));
+    for (const std::uint32_t row : batch) QV_TRY(mend_row(search, reverse, row, graph));
     return {};
   };
   JoinProgress uncounted;

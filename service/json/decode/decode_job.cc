@@ -32,7 +32,7 @@ Decoded<std::string> decode_into(Object object, std::string_view name, const Pat
 }
 
 /// What all kinds have.
-Decoded<> decode_common(Object object, const Path& path, JoinRequest& request) {
+Decoded<> decode_join_common(Object object, const Path& path, JoinRequest& request) {
   if (const auto using_field = find(object, "using")) {
     QV_TRY(request.using_field, get_string(*using_field, path.member("using")));
   }
@@ -120,14 +120,14 @@ Decoded<JoinRequest> decode_node_vectors(Object object, const Path& path) {
   return request;
 }
 
-struct Kind {
+struct JobKind {
   std::string_view name;
   Decoded<JoinRequest> (*decode)(Object object, const Path& path);
 };
-constexpr std::array<Kind, 4> kKinds{{{"knn", decode_knn},
-                                      {"duplicates", decode_duplicates},
-                                      {"clusters", decode_clusters},
-                                      {"node_vectors", decode_node_vectors}}};
+constexpr std::array<JobKind, 4> kJobKinds{{{"knn", decode_knn},
+                                            {"duplicates", decode_duplicates},
+                                            {"clusters", decode_clusters},
+                                            {"node_vectors", decode_node_vectors}}};
 
 }  // namespace
 
@@ -140,13 +140,13 @@ Decoded<JobStart> decode_job(std::string& body) {
                                           "`clusters`, `node_vectors`",
                                           object.size()));
   }
-  for (const auto& [name, decode] : kKinds) {
+  for (const auto& [name, decode] : kJobKinds) {
     const auto member = find(object, name);
     if (!member) continue;
     const Path here = root.member(name);
     QV_TRY(const Object job, get_object(*member, here));
     QV_TRY(auto request, decode(job, here));
-    QV_TRY(decode_common(job, here, request));
+    QV_TRY(decode_join_common(job, here, request));
     return JobStart{std::move(request), to_json(object)};
   }
   return format_error(root, "the job is null");

@@ -6,12 +6,12 @@ namespace {
 
 using engine::JoinTable;
 
-void write_group(Writer& out, const JoinTable& table, std::uint32_t group, bool is_point) {
+void write_job_group(Writer& out, const JoinTable& table, std::uint32_t group, bool is_point) {
   if (group == JoinTable::kNone) return out.null();
   is_point ? write_id(out, table.ids[group]) : out.u64(group);
 }
 
-void write_neighbours(Writer& out, const JoinTable& table, std::size_t i) {
+void write_job_neighbours(Writer& out, const JoinTable& table, std::size_t i) {
   out.begin_array();
   for (std::uint64_t e = table.offsets[i]; e < table.offsets[i + 1]; ++e) {
     out.begin_object();
@@ -55,7 +55,7 @@ void write_job_row(Writer& out, const engine::JobResult& result, std::size_t i) 
   write_id(out, table.ids[i]);
   if (!table.groups.empty()) {
     out.key(has_clusters ? "cluster" : "kept");
-    write_group(out, table, table.groups[i], !has_clusters);
+    write_job_group(out, table, table.groups[i], !has_clusters);
   }
   if (!table.strengths.empty()) {
     out.key("strength");
@@ -63,7 +63,7 @@ void write_job_row(Writer& out, const engine::JobResult& result, std::size_t i) 
   }
   if (!table.offsets.empty()) {
     out.key("neighbours");
-    write_neighbours(out, table, i);
+    write_job_neighbours(out, table, i);
   }
   if (table.dim != 0) {
     out.key("vector");

@@ -39,7 +39,8 @@ struct JoinWorld {
     query.filter->must.emplace_back(payload::HasVector{field});
     query.limit = 1000;
     std::vector<PointId> ids;
-    for (const auto& record : Plan(query).run(environment()).value()) ids.push_back(record.id);
+    const auto records = Plan(query).run(environment()).value();
+    for (const auto& record : records) ids.push_back(record.id);
     std::sort(ids.begin(), ids.end());
     return ids;
   }
