@@ -30,8 +30,6 @@
 
 namespace quiver::engine {
 
-class Jobs;
-
 class Collection : public QuerySource {
  public:
   [[nodiscard]] virtual std::shared_ptr<const CollectionConfig> config() const = 0;
@@ -136,9 +134,6 @@ class Collection : public QuerySource {
     (void)request, (void)cancel;
     return fail(Code::kUnimplemented, "this collection measures no recall");
   }
-
-  /// nullptr if this collection runs none. Lives as long as the collection.
-  [[nodiscard]] virtual Jobs* jobs() { return nullptr; }
 
   /// Puts the configuration that the cluster has committed in force. Durable on return.
   /// `is_current` is asked while no other change runs; false: nothing is done.

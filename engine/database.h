@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,7 +16,6 @@
 #include "engine/collection.h"
 #include "engine/indexing/indexes.h"
 #include "engine/model/alias.h"
-#include "engine/model/joins.h"
 #include "engine/model/repair_report.h"
 #include "engine/model/replication.h"
 #include "engine/model/scrub.h"
@@ -40,9 +38,7 @@ struct DatabaseOptions {
   gpu::Devices* devices = nullptr;  ///< help with searches; outlive the database; nullptr: none
   /// The cluster that the collections are parts of; outlives the database; nullptr: none.
   Replication* replication = nullptr;
-  ScrubOptions scrub;  ///< how mapped files are read again
-  /// Reads the request of a job that was started before this process; empty: there are no jobs.
-  std::function<Result<JoinRequest>(std::string_view request)> decode_job;
+  ScrubOptions scrub;          ///< how mapped files are read again
   bool record_queries = true;  ///< keep samples of queries of multi-vectors, also on disk
   /// Seams for fault tests: the file system of the shard stores, and the directories of segments.
   std::shared_ptr<storage::FileSystemSeam> store_file_system;

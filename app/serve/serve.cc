@@ -16,7 +16,8 @@
 #include "app/serve/device_metrics.h"
 #include "app/serve/open_files.h"
 #include "base/observe/request_log.h"
-#include "service/json/decode/decode.h"
+#include "engine/jobs.h"
+#include "service/json/decode/decode_job.h"
 
 namespace quiver::app {
 namespace {
@@ -122,7 +123,6 @@ Result<> serve(Settings settings) {
       [&devices](MetricsText& text) { collect_device_metrics(devices->report(), text); });
   settings.server.devices = devices.get();
   settings.database.devices = devices.get();
-  settings.database.decode_job = decode_job;
   std::unique_ptr<ClusterNode> node;  // null: the server is alone
   if (!settings.cluster.peers.empty()) {
     QV_TRY(node, ClusterNode::start(settings));
@@ -130,6 +130,7 @@ Result<> serve(Settings settings) {
     settings.database.replication = &node->replication();
   }
   QV_TRY(const auto database, engine::Database::open(settings.database));
+  if (auto* jobs = dynamic_cast<engine::RunsJobs*>(database.get())) jobs->run_jobs(decode_job);
   metrics.add_collector(
       [&database](MetricsText& text) { collect_collection_metrics(*database, text); });
   auto started = start_server(settings.server, *database, node.get(), metrics);

@@ -141,7 +141,7 @@ Result<> check_takes_bulk(const CollectionConfig& config) {
 Result<std::shared_ptr<CollectionImpl>> CollectionImpl::open(
     const std::string& path, std::shared_ptr<const CollectionConfig> config,
     const ShardContext& context, storage::Opening opening, Executor& compute,
-    SaveConfig save_config) {
+    SaveConfig save_config, const JobContext* jobs) {
   if (opening == storage::Opening::kMustExist) {
     for (const std::uint32_t number : shard_numbers(*config)) {
       QV_TRY(Shard::check_exists(shard_path(path, number), context));
@@ -162,13 +162,12 @@ Result<std::shared_ptr<CollectionImpl>> CollectionImpl::open(
     place.shard = std::move(shard);
   }
   collection->shards_.store(std::make_shared<const Shards>(std::move(shards)));
-  QV_TRY(collection->open_jobs());
+  if (jobs != nullptr) QV_TRY(collection->open_jobs(*jobs));
   collection->opening_s_ = clock.seconds();
   return collection;
 }
 
-Result<> CollectionImpl::open_jobs() {
-  if (context_.jobs == nullptr) return {};
+Result<> CollectionImpl::open_jobs(const JobContext& context) {
   JobHost host;
   host.check = [this](const JoinRequest& request) -> Result<> {
     if (!request.into.empty()) QV_TRY(check_gates());
@@ -176,18 +175,17 @@ Result<> CollectionImpl::open_jobs() {
     QV_TRY(const Snapshot now, snapshot(*config, {}));
     return check_join({now, *config, Cancel(), nullptr, index_policy(config)}, request);
   };
-  host.join = [this](const JoinRequest& request, const Cancel& cancel,
-                     JoinProgress& progress) -> Result<JoinTable> {
+  host.join = [this, executor = context.executor](const JoinRequest& request, const Cancel& cancel,
+                                                  JoinProgress& progress) -> Result<JoinTable> {
     const auto config = config_.load();
     QV_TRY(const Snapshot now, snapshot(*config, {}));
-    return checked(now,
-                   run_join({now, *config, cancel, context_.jobs->executor, index_policy(config)},
-                            request, progress));
+    return checked(
+        now, run_join({now, *config, cancel, executor, index_policy(config)}, request, progress));
   };
   host.apply = [this](std::vector<Operation> operations) { return apply(std::move(operations)); };
   host.keep = [this] { return std::shared_ptr<const void>(weak_from_this().lock()); };
   QV_TRY(auto directory, context_.open_directory(path_));
-  jobs_ = std::make_unique<CollectionJobs>(*context_.jobs, std::move(directory), std::move(host));
+  jobs_ = std::make_unique<CollectionJobs>(context, std::move(directory), std::move(host));
   if (auto opened = jobs_->open(); !opened) {  // the points are there all the same
     log_error("jobs of `{}` are not read: {}", path_, opened.error().message());
   }

@@ -31,6 +31,7 @@ namespace quiver::engine {
 class Plan;
 
 class CollectionImpl final : public Collection,
+                             public HasJobs,
                              public std::enable_shared_from_this<CollectionImpl> {
  public:
   /// Who changed a configuration: a client of this node, or another node.
@@ -40,10 +41,11 @@ class CollectionImpl final : public Collection,
       std::function<Result<>(const CollectionConfig& base, const CollectionConfig& config, Origin)>;
 
   /// Opens the shards below `path`, and may create them. kDataLoss if one must exist and is gone.
+  /// `jobs`: outlives this; nullptr: there are none.
   static Result<std::shared_ptr<CollectionImpl>> open(
       const std::string& path, std::shared_ptr<const CollectionConfig> config,
       const ShardContext& context, storage::Opening opening, Executor& compute,
-      SaveConfig save_config);
+      SaveConfig save_config, const JobContext* jobs);
 
   [[nodiscard]] std::shared_ptr<const CollectionConfig> config() const override {
     return config_.load();
@@ -167,7 +169,7 @@ class CollectionImpl final : public Collection,
   }
   void delete_expired();
   /// Makes the table of jobs and lets those that have not ended start again.
-  Result<> open_jobs();
+  Result<> open_jobs(const JobContext& context);
   /// As jobs need it: waits until the operations are durable.
   Result<> apply(std::vector<Operation> operations);
   [[nodiscard]] Result<std::vector<Record>> run(

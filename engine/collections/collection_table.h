@@ -18,6 +18,7 @@
 #include "engine/collections/catalog_gate.h"
 #include "engine/collections/collection_impl.h"
 #include "engine/model/config.h"
+#include "engine/model/jobs.h"
 #include "engine/shard/shard_context.h"
 #include "storage/catalog/catalog.h"
 #include "storage/rows/shard_store.h"
@@ -60,12 +61,13 @@ class CollectionTable {
 
   /// All outlive this. At most `max_open` collections stay open; idle ones beyond it are closed.
   CollectionTable(std::string data_dir, std::uint32_t max_open, const ShardContext& context,
-                  CatalogGate& gate, Executor& compute)
+                  CatalogGate& gate, Executor& compute, const JobContext& jobs)
       : data_dir_(std::move(data_dir)),
         max_open_(max_open),
         context_(context),
         gate_(gate),
-        compute_(compute) {}
+        compute_(compute),
+        jobs_(jobs) {}
 
   /// Adds what the catalog names and checks its manifests; opens none. `collections`: the directory
   /// of collections; outlives this.
@@ -144,6 +146,7 @@ class CollectionTable {
   const ShardContext& context_;
   CatalogGate& gate_;
   Executor& compute_;
+  const JobContext& jobs_;
   Directory* collections_ = nullptr;
   std::atomic<std::uint64_t> clock_ = 0;  ///< counts openings and look-ups: `last_used`
   std::atomic<bool> closed_ = false;

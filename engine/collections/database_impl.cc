@@ -52,7 +52,8 @@ DatabaseImpl::DatabaseImpl(DatabaseOptions options)
       background_(thread_count(options_.background_threads, 2), "background", kBackgroundNice),
       snapshot_readers_(1, "snapshot", kSnapshotNice),
       jobs_(thread_count(options_.background_threads, 1), "job", kJobNice),
-      collections_(options_.data_dir, options_.max_open_collections, context_, gate_, compute_),
+      collections_(options_.data_dir, options_.max_open_collections, context_, gate_, compute_,
+                   job_context_),
       snapshots_(options_.snapshots_dir, options_.data_dir, gate_, collections_, context_,
                  snapshot_readers_),
       scrub_(options_.scrub) {}
@@ -96,10 +97,6 @@ void DatabaseImpl::fill_context() {
   context_.max_queued_bytes = options_.max_queued_bytes;
   context_.devices = options_.devices;
   context_.replication = options_.replication;
-  if (options_.decode_job) {
-    job_context_ = {&jobs_, &job_turns_, options_.decode_job};
-    context_.jobs = &job_context_;
-  }
   context_.choose_index = options_.choose_index;
   context_.record_queries = options_.record_queries ? RecordQueries::kYes : RecordQueries::kNo;
   if (options_.open_directory) context_.open_directory = options_.open_directory;

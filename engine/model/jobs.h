@@ -52,12 +52,14 @@ struct JobResult {
   JoinTable table;
 };
 
+/// Reads the request that a client sent before the server was started again.
+using DecodeJob = std::function<Result<JoinRequest>(std::string_view request)>;
+
 /// Where the jobs of all collections run. Everything outlives the collections.
 struct JobContext {
   Executor* executor = nullptr;  ///< threads of low priority
   SerialLane* turns = nullptr;   ///< one job at a time
-  /// Reads the request that a client sent before the server was started again.
-  std::function<Result<JoinRequest>(std::string_view request)> decode;
+  DecodeJob decode;              ///< empty: there are no jobs
 };
 
 }  // namespace quiver::engine

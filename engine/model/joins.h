@@ -37,12 +37,16 @@ struct DuplicatesJoin {
   KeptDuplicate keep = KeptDuplicate::kSmallestId;
 };
 
+/// Which clusters of the tree are taken: those that last longest, or the smallest and densest.
+enum class ClusterSelection : std::uint8_t { kStable, kLeaves };
+
 /// HDBSCAN (Campello, Moulavi, Sander 2013) over the k-NN graph.
 struct ClustersJoin {
   std::uint64_t k = 15;        ///< neighbours in the graph, 2 to kMaxJoinNeighbours
   std::uint64_t min_size = 5;  ///< points of a cluster, at least 2
   /// A point's core distance is that of this neighbour, 1 to `k`; 0: `min_size`, at most `k`.
   std::uint64_t min_samples = 0;
+  ClusterSelection selection = ClusterSelection::kStable;
 };
 
 /// Vectors of the nodes of the k-NN graph: FastRP (Chen et al., CIKM 2019).

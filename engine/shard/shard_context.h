@@ -19,8 +19,6 @@
 
 namespace quiver::engine {
 
-struct JobContext;
-
 /// Everything outlives the shards.
 struct ShardContext {
   std::shared_ptr<storage::Runtime> runtime;
@@ -41,8 +39,6 @@ struct ShardContext {
   gpu::Devices* devices = nullptr;
   /// The cluster that the shards are parts of; nullptr: none.
   Replication* replication = nullptr;
-  /// Where jobs of collections run; nullptr: there are none.
-  const JobContext* jobs = nullptr;
   /// How long closing waits for running work, and again once that was cancelled.
   std::chrono::milliseconds close_patience = std::chrono::seconds(5);
   /// Seconds since 1970; tests put their own clock in.

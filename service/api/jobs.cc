@@ -13,7 +13,8 @@ template <class T, class Work>
 void with_jobs(Call& call, const OpenCollection& target, Access needed, Done<T> done, Work work) {
   auto on_jobs = [&call, target, needed, work = std::move(work)]() mutable -> Result<T> {
     QV_TRY(call.check_access(needed, target.name));
-    engine::Jobs* const jobs = target.collection->jobs();
+    auto* const owner = dynamic_cast<engine::HasJobs*>(target.collection.get());
+    engine::Jobs* const jobs = owner == nullptr ? nullptr : owner->jobs();
     if (jobs == nullptr) return fail(Code::kUnimplemented, "this server runs no jobs");
     return work(*jobs);
   };

@@ -31,7 +31,6 @@ void add_aggregate_routes(Routes& routes);
 void add_fusion_routes(Routes& routes);
 void add_proposal_routes(Routes& routes);
 void add_recall_routes(Routes& routes);
-void add_job_routes(Routes& routes);
 void add_console_routes(Routes& routes);
 
 /// All routes, the busiest first.

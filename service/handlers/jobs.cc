@@ -1,5 +1,4 @@
-// Background jobs of a collection.
-#include "service/api/jobs.h"
+#include "service/handlers/jobs.h"
 
 #include <fmt/format.h>
 
@@ -8,10 +7,10 @@
 #include <cstring>
 #include <utility>
 
+#include "service/api/jobs.h"
 #include "service/handlers/common.h"
-#include "service/handlers/handlers.h"
-#include "service/json/decode/decode.h"
-#include "service/json/encode/encode.h"
+#include "service/json/decode/decode_job.h"
+#include "service/json/encode/encode_job.h"
 
 namespace quiver::service {
 namespace {

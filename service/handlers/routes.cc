@@ -1,4 +1,5 @@
 #include "service/handlers/handlers.h"
+#include "service/handlers/jobs.h"
 
 namespace quiver::service {
 

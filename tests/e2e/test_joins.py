@@ -300,6 +300,7 @@ BAD = [
     ({"knn": {"using": "dot", "params": {"dense": {"colour": 3}}}}, 400, "colour"),
     ({"duplicates": {"using": "dot"}}, 400, "min_score"),
     ({"duplicates": {"using": "dot", "min_score": 1, "keep": "oldest"}}, 400, "unknown variant `oldest`"),
+    ({"clusters": {"using": "dot", "select": "roots"}}, 400, "unknown variant `roots`, expected `stable` or `leaves`"),
     ({"clusters": {"using": "dot", "min_size": 1}}, 422, "2 or larger"),
     ({"clusters": {"using": "dot", "k": 5, "min_samples": 6}}, 422, "5 or smaller"),
     ({"node_vectors": {"using": "dot", "weights": [0, 0]}}, 422, "not all 0"),

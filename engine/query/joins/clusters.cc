@@ -131,7 +131,8 @@ class Condensed {
   }
 
   void condense();
-  void select();
+  void select_stable();
+  void select_leaves();
   [[nodiscard]] Clusters clusters() const;
 
  private:
@@ -207,13 +208,21 @@ void Condensed::condense() {
 
 /// The most stable clusters of which none contains another ("excess of mass"). Of those marked the
 /// outermost count.
-void Condensed::select() {
+void Condensed::select_stable() {
   std::vector<double> below(clusters_.size(), 0);  // best sum of stabilities of what split off
   for (std::size_t i = clusters_.size(); i > 0; --i) {
     Cluster& cluster = clusters_[i - 1];
     cluster.is_selected = cluster.is_selectable && cluster.stability >= below[i - 1];
     const double best = cluster.is_selected ? cluster.stability : below[i - 1];
     if (cluster.parent != kNoise) below[cluster.parent] += best;
+  }
+}
+
+/// Those from which no other splits off.
+void Condensed::select_leaves() {
+  for (Cluster& cluster : clusters_) cluster.is_selected = cluster.is_selectable;
+  for (const Cluster& cluster : clusters_) {
+    if (cluster.parent != kNoise) clusters_[cluster.parent].is_selected = false;
   }
 }
 
@@ -255,7 +264,8 @@ Result<Clusters> find_clusters(const KnnGraph& graph, Metric metric, const Clust
   const Tree tree = single_linkage(graph.n_rows(), edges);
   Condensed condensed(tree, request.min_size);
   condensed.condense();
-  condensed.select();
+  const bool wants_leaves = request.selection == ClusterSelection::kLeaves;
+  wants_leaves ? condensed.select_leaves() : condensed.select_stable();
   return condensed.clusters();
 }
 

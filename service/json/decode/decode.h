@@ -15,7 +15,6 @@
 #include "engine/model/facets.h"
 #include "engine/model/fusion_learning.h"
 #include "engine/model/groups.h"
-#include "engine/model/joins.h"
 #include "engine/model/matrix.h"
 #include "engine/model/operation.h"
 #include "engine/model/proposals.h"
@@ -64,11 +63,6 @@ namespace quiver::service::json {
 /// Takes 16 to 2,000 queries, or the number of those to be made.
 [[nodiscard]] Decoded<engine::RecallRequest> decode_recall_request(std::string& body);
 /// Takes up to 4,096 scored points, each once, and up to 8 prefetches.
-struct JobStart {
-  engine::JoinRequest request;
-  std::string text;  ///< the body in compact form, which `decode_job` reads again
-};
-[[nodiscard]] Decoded<JobStart> decode_job(std::string& body);
 [[nodiscard]] Decoded<engine::ProposalRequest> decode_proposals(std::string& body);
 [[nodiscard]] Decoded<engine::CountRequest> decode_count(std::string& body);
 

@@ -1,4 +1,5 @@
-// Starting a job.
+#include "service/json/decode/decode_job.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +7,6 @@
 #include <cmath>
 
 #include "engine/model/joins.h"
-#include "service/json/decode/decode.h"
 #include "service/json/decode/decode_parts.h"
 
 namespace quiver::service::json {
@@ -29,6 +29,18 @@ Decoded<std::string> decode_into(Object object, std::string_view name, const Pat
   QV_TRY(const auto text, get_string(*into, here));
   if (text.empty()) return out_of_range(here, "\"\"", "a name");
   return std::string(text);
+}
+
+/// False for `first`, also if the member is missing; true for `second`.
+Decoded<bool> decode_choice(Object object, std::string_view name, const Path& path,
+                            std::string_view first, std::string_view second) {
+  const auto member = find(object, name);
+  if (!member) return false;
+  const Path here = path.member(name);
+  QV_TRY(const auto text, get_string(*member, here));
+  if (text == first || text == second) return text == second;
+  return format_error(
+      here, fmt::format("unknown variant `{}`, expected `{}` or `{}`", text, first, second));
 }
 
 /// What all kinds have.
@@ -66,17 +78,9 @@ Decoded<JoinRequest> decode_duplicates(Object object, const Path& path) {
   QV_TRY(check_members(object, path, {"using", "filter", "params", "min_score", "keep", "mark"}));
   QV_TRY(const Element least, require(object, "min_score", path));
   QV_TRY(kind.min_score, get_f32(least, path.member("min_score")));
-  if (const auto keep = find(object, "keep")) {
-    const Path here = path.member("keep");
-    QV_TRY(const auto name, get_string(*keep, here));
-    const bool is_largest = name == "largest_id";
-    if (!is_largest && name != "smallest_id") {
-      return format_error(here, fmt::format("unknown variant `{}`, expected `smallest_id` or "
-                                            "`largest_id`",
-                                            name));
-    }
-    kind.keep = is_largest ? engine::KeptDuplicate::kLargestId : engine::KeptDuplicate::kSmallestId;
-  }
+  QV_TRY(const bool keeps_largest,
+         decode_choice(object, "keep", path, "smallest_id", "largest_id"));
+  if (keeps_largest) kind.keep = engine::KeptDuplicate::kLargestId;
   QV_TRY(request.into, decode_into(object, "mark", path));
   request.kind = kind;
   return request;
@@ -85,11 +89,14 @@ Decoded<JoinRequest> decode_duplicates(Object object, const Path& path) {
 Decoded<JoinRequest> decode_clusters(Object object, const Path& path) {
   JoinRequest request;
   engine::ClustersJoin kind;
-  QV_TRY(check_members(object, path,
-                       {"using", "filter", "params", "k", "min_size", "min_samples", "into"}));
+  QV_TRY(check_members(
+      object, path,
+      {"using", "filter", "params", "k", "min_size", "min_samples", "select", "into"}));
   QV_TRY(kind.k, decode_from_to(object, "k", path, 2, engine::kMaxJoinNeighbours, kind.k));
   QV_TRY(kind.min_size, decode_at_least(object, "min_size", path, 2, kind.min_size));
   QV_TRY(kind.min_samples, decode_from_to(object, "min_samples", path, 1, kind.k, 0));
+  QV_TRY(const bool wants_leaves, decode_choice(object, "select", path, "stable", "leaves"));
+  if (wants_leaves) kind.selection = engine::ClusterSelection::kLeaves;
   QV_TRY(request.into, decode_into(object, "into", path));
   request.kind = kind;
   return request;

@@ -11,7 +11,6 @@
 #include "engine/model/facets.h"
 #include "engine/model/fusion_learning.h"
 #include "engine/model/groups.h"
-#include "engine/model/jobs.h"
 #include "engine/model/matrix.h"
 #include "engine/model/operation.h"
 #include "engine/model/proposals.h"
@@ -47,10 +46,6 @@ void write_learned_fusion(Writer& out, const engine::LearnedFusion& learned);
 void write_recall_table(Writer& out, const engine::RecallTable& table);
 void write_recall_tables(Writer& out, const std::vector<engine::RecallTable>& tables);
 void write_recall_report(Writer& out, const engine::RecallReport::Facts& facts);
-/// {id, state, request, created_at, progress, seconds, eta_seconds?, error?, points?, ...}
-void write_job(Writer& out, const engine::JobStatus& job);
-/// One point of a result: {id, kept?, cluster?, strength?, neighbours?, vector?}
-void write_job_row(Writer& out, const engine::JobResult& result, std::size_t i);
 void write_proposals(Writer& out, const engine::Proposals& proposals);
 /// {us, estimated_bytes, parallel, stage: {kind, using, limit, hits, us, segments, prefetch}}
 void write_query_report(Writer& out, const engine::QueryReport& report);

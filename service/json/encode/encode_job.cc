@@ -1,4 +1,5 @@
-// Jobs and their results.
+#include "service/json/encode/encode_job.h"
+
 #include "service/json/encode/encode.h"
 
 namespace quiver::service::json {

@@ -57,8 +57,9 @@ struct Edge {
 /// HDBSCAN as a recursion over what stays connected when the longest edges are taken away.
 class Definition {
  public:
-  Definition(const CloudGraph& made, std::uint64_t min_size, std::uint64_t min_samples)
-      : min_size_(min_size), of_row_(made.graph.n_rows(), JoinTable::kNone) {
+  Definition(const CloudGraph& made, std::uint64_t min_size, std::uint64_t min_samples,
+             ClusterSelection selection)
+      : min_size_(min_size), selection_(selection), of_row_(made.graph.n_rows(), JoinTable::kNone) {
     const auto core = [&](std::uint32_t row) {
       return std::sqrt(double{-made.graph.of(row)[min_samples - 1].score});
     };
@@ -137,7 +138,9 @@ class Definition {
       if (first) {
         for (const Rows& part : two) below += best(part, n, density, true, below_chosen);
       }
-      if (may_be_one && own >= below) {
+      const bool is_leaf = !first;
+      const bool is_best = selection_ == ClusterSelection::kLeaves ? is_leaf : own >= below;
+      if (may_be_one && is_best) {
         chosen.push_back(cluster);
         return own;
       }
@@ -147,6 +150,7 @@ class Definition {
   }
 
   const std::uint64_t min_size_;
+  const ClusterSelection selection_;
   std::vector<Edge> edges_;
   std::vector<Rows> chosen_;
   std::vector<std::uint32_t> of_row_;
@@ -158,9 +162,10 @@ TEST(Clusters, AreThoseOfTheDefinition) {
     for (const std::uint64_t k : {3, 6, 12}) {
       SCOPED_TRACE("seed " + std::to_string(seed) + " k " + std::to_string(k));
       const auto made = clouds(60, k, seed);
-      const ClustersJoin request{k, 4, 3};
+      ClustersJoin request{k, 4, 3};
+      request.selection = seed % 2 == 0 ? ClusterSelection::kStable : ClusterSelection::kLeaves;
       const auto found = find_clusters(made.graph, Metric::kEuclid, request, Cancel()).value();
-      EXPECT_EQ(found.numbers, Definition(made, 4, 3).run());
+      EXPECT_EQ(found.numbers, Definition(made, 4, 3, request.selection).run());
       for (std::size_t row = 0; row < found.numbers.size(); ++row) {
         const bool is_noise = found.numbers[row] == JoinTable::kNone;
         EXPECT_TRUE(is_noise ? found.strengths[row] == 0
