@@ -1,11 +1,12 @@
 """Joins over REST: k-NN graphs, duplicates, clusters and node vectors as jobs, against brute force, over restarts and faults."""
 import json
+import subprocess
 import time
 
 import numpy as np
 import pytest
 from patience import patience
-from quiver_server import SMALL_SEGMENTS, Server
+from quiver_server import SMALL_SEGMENTS, Server, binary
 
 N, DIM = 600, 8
 JOBS = "/v1/collections/things/jobs"
@@ -183,7 +184,7 @@ def test_node_vectors_tell_groups_apart_and_depend_on_the_seed(server):
     unit = {i: v / np.linalg.norm(v) for i, v in of.items()}
     same = [unit[i] @ unit[i + 12] for i in range(1, 400) if i in unit and i + 12 in unit]
     other = [unit[i] @ unit[i + 1] for i in range(1, 400) if i in unit and i + 1 in unit]
-    assert np.mean(same) > .9 > .6 > np.mean(other)
+    assert np.mean(same) > .7 > .5 > np.mean(other)
 
 
 def test_outcomes_are_written_where_asked(new_server):
@@ -259,6 +260,10 @@ def test_jobs_are_cancelled_kept_over_restarts_and_go_with_their_collection(larg
     server.stop()
 
 
+def check(server):
+    return subprocess.run([binary(), "check", "--data-dir", server.data_dir], capture_output=True, text=True).stdout
+
+
 def test_results_survive_restarts_and_damaged_files_are_told(new_server):
     server = new_server(env=SMALL_SEGMENTS).start()
     fill(server, vectors()[:100], shards=1)
@@ -267,11 +272,14 @@ def test_results_survive_restarts_and_damaged_files_are_told(new_server):
         assert wait(server, job)["state"] == "done"
     rows = lines(server, jobs[0])
     server.stop()
+    assert "jobs" not in check(server)
     for name, job in ((".result", jobs[1]), (".job", jobs[2])):
         (path,) = (server.data_dir / p for p in server.files(f"collections/*/jobs/{job}{name}"))
         data = bytearray(path.read_bytes())
         data[len(data) // 2] ^= 4
         path.write_bytes(data)
+    told = check(server)
+    assert f"jobs/{jobs[1]}.result" in told and f"jobs/{jobs[2]}.job" in told and f"jobs/{jobs[0]}" not in told
     server.start()
     assert lines(server, jobs[0]) == rows
     assert server.get(f"{JOBS}/{jobs[1]}").result["state"] == "done"
