@@ -96,8 +96,9 @@ Result<JobStatus> CollectionJobs::start(JoinRequest request, std::string text) {
   job->record.created_at_ms = static_cast<std::uint64_t>(unix_time_ms());
   {
     MutexLock lock(mutex_);
+    while (n_starting_ != 0) turn_over_.wait(mutex_);  // the first one makes the directory
     if (is_closed_) return fail(Code::kUnavailable, "the collection is closing");
-    if (jobs_.size() + n_starting_ >= kMaxJobs) {
+    if (jobs_.size() >= kMaxJobs) {
       return fail(Code::kResourceExhausted,
                   fmt::format("the collection has {} jobs, as many as are kept: delete some first",
                               kMaxJobs));
@@ -110,6 +111,7 @@ Result<JobStatus> CollectionJobs::start(JoinRequest request, std::string text) {
     MutexLock lock(mutex_);
     --n_starting_;
     if (saved) jobs_[job->id] = job;
+    turn_over_.notify_all();
   }
   QV_TRY(std::move(saved));
   QV_TRY(post(job));
