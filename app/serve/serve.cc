@@ -17,6 +17,8 @@
 #include "app/serve/memory_limit.h"
 #include "app/serve/open_files.h"
 #include "base/observe/request_log.h"
+#include "engine/jobs.h"
+#include "service/json/decode/decode_job.h"
 
 namespace quiver::app {
 namespace {
@@ -58,6 +60,14 @@ std::string absolute_path(const std::string& path) {
   std::error_code error;
   const auto absolute = std::filesystem::absolute(path, error);
   return error ? path : absolute.lexically_normal().string();
+}
+
+/// For jobs that were started before this process.
+Result<engine::JoinRequest> decode_job(std::string_view text) {
+  std::string body(text);
+  auto job = service::json::decode_job(body);
+  if (!job) return fail(Code::kDataLoss, "its request cannot be read: " + job.error().text);
+  return std::move(job->request);
 }
 
 /// Prints a line at once, for people and scripts that wait for it.
@@ -122,6 +132,7 @@ Result<> serve(Settings settings) {
     settings.database.replication = &node->replication();
   }
   QV_TRY(const auto database, engine::Database::open(settings.database));
+  if (auto* jobs = dynamic_cast<engine::RunsJobs*>(database.get())) jobs->run_jobs(decode_job);
   metrics.add_collector(
       [&database](MetricsText& text) { collect_collection_metrics(*database, text); });
   auto started = start_server(settings.server, *database, node.get(), metrics);

@@ -22,6 +22,7 @@
 #include "engine/query/facets.h"
 #include "engine/query/fusion_weights.h"
 #include "engine/query/groups.h"
+#include "engine/query/joins/join.h"
 #include "engine/query/matrix.h"
 #include "engine/query/plan.h"
 #include "engine/query/recall.h"
@@ -157,7 +158,7 @@ Result<> check_takes_bulk(const CollectionConfig& config) {
 Result<std::shared_ptr<CollectionImpl>> CollectionImpl::open(
     const std::string& path, std::shared_ptr<const CollectionConfig> config,
     const ShardContext& context, storage::Opening opening, Executor& compute,
-    SaveConfig save_config) {
+    SaveConfig save_config, const JobContext* jobs) {
   if (opening == storage::Opening::kMustExist) {
     for (const std::uint32_t number : shard_numbers(*config)) {
       QV_TRY(Shard::check_exists(shard_path(path, number), context));
@@ -178,8 +179,42 @@ Result<std::shared_ptr<CollectionImpl>> CollectionImpl::open(
     place.shard = std::move(shard);
   }
   collection->shards_.store(std::make_shared<const Shards>(std::move(shards)));
+  if (jobs != nullptr) QV_TRY(collection->open_jobs(*jobs));
   collection->opening_s_ = clock.seconds();
   return collection;
+}
+
+Result<> CollectionImpl::open_jobs(const JobContext& context) {
+  JobHost host;
+  host.check = [this](const JoinRequest& request) -> Result<> {
+    if (!request.into.empty()) QV_TRY(check_gates());
+    const auto config = config_.load();
+    QV_TRY(const Snapshot now, snapshot(*config, {}));
+    return check_join({now, *config, Cancel(), nullptr, index_policy(config)}, request);
+  };
+  host.join = [this, executor = context.executor](const JoinRequest& request, const Cancel& cancel,
+                                                  JoinProgress& progress) -> Result<JoinTable> {
+    const auto config = config_.load();
+    QV_TRY(const Snapshot now, snapshot(*config, {}));
+    return checked(
+        now, run_join({now, *config, cancel, executor, index_policy(config)}, request, progress));
+  };
+  host.apply = [this](std::vector<Operation> operations) { return apply(std::move(operations)); };
+  host.keep = [this] { return std::shared_ptr<const void>(weak_from_this().lock()); };
+  QV_TRY(auto directory, context_.open_directory(path_));
+  jobs_ = std::make_unique<CollectionJobs>(context, std::move(directory), std::move(host));
+  if (auto opened = jobs_->open(); !opened) {  // the points are there all the same
+    log_error("jobs of `{}` are not read: {}", path_, opened.error().message());
+  }
+  return {};
+}
+
+Result<> CollectionImpl::apply(std::vector<Operation> operations) {
+  auto latch = std::make_shared<Latch>(1);
+  QV_TRY(update(std::move(operations), Ack::kDurable, [latch](const auto& results) {
+    latch->arrive(results ? Result<>() : fail(results.error()));
+  }));
+  return latch->wait();
 }
 
 template <class T>
@@ -809,6 +844,7 @@ bool CollectionImpl::is_at_rest() const {
 }
 
 Result<> CollectionImpl::close() {
+  if (jobs_ != nullptr) jobs_->close();
   return bulk_.between_loads([this] { return close_shards(); });
 }
 

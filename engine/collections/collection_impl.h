@@ -16,6 +16,7 @@
 #include "engine/collections/collection_bulk.h"
 #include "engine/collections/collection_reports.h"
 #include "engine/collections/expiry.h"
+#include "engine/collections/jobs/collection_jobs.h"
 #include "engine/collections/sharding/shard_list.h"
 #include "engine/collections/work_totals.h"
 #include "engine/segment/snapshot.h"
@@ -30,6 +31,7 @@ namespace quiver::engine {
 class Plan;
 
 class CollectionImpl final : public Collection,
+                             public HasJobs,
                              public std::enable_shared_from_this<CollectionImpl> {
  public:
   /// Who changed a configuration: a client of this node, or another node.
@@ -39,10 +41,11 @@ class CollectionImpl final : public Collection,
       std::function<Result<>(const CollectionConfig& base, const CollectionConfig& config, Origin)>;
 
   /// Opens the shards below `path`, and may create them. kDataLoss if one must exist and is gone.
+  /// `jobs`: outlives this; nullptr: there are none.
   static Result<std::shared_ptr<CollectionImpl>> open(
       const std::string& path, std::shared_ptr<const CollectionConfig> config,
       const ShardContext& context, storage::Opening opening, Executor& compute,
-      SaveConfig save_config);
+      SaveConfig save_config, const JobContext* jobs);
 
   [[nodiscard]] std::shared_ptr<const CollectionConfig> config() const override {
     return config_.load();
@@ -82,6 +85,7 @@ class CollectionImpl final : public Collection,
                                           const Cancel& cancel) const override;
   [[nodiscard]] Result<RecallTable> measure_recall(const RecallRequest& request,
                                                    const Cancel& cancel) const override;
+  [[nodiscard]] Jobs* jobs() override { return jobs_.get(); }
   Result<> create_index(const payload::FieldIndex& index, Ack ack) override;
   Result<bool> drop_index(const std::string& key) override;
   Result<> create_shard_key(const ShardKeyCreation& creation) override;
@@ -167,6 +171,10 @@ class CollectionImpl final : public Collection,
     return moment(config).select(selector);
   }
   void delete_expired();
+  /// Makes the table of jobs and lets those that have not ended start again.
+  Result<> open_jobs(const JobContext& context);
+  /// As jobs need it: waits until the operations are durable.
+  Result<> apply(std::vector<Operation> operations);
   [[nodiscard]] Result<std::vector<Record>> run(
       const Query& query, const Plan& plan, const QueryCost& cost, const Snapshot& now,
       const std::shared_ptr<const CollectionConfig>& config, const Cancel& cancel) const;
@@ -201,6 +209,7 @@ class CollectionImpl final : public Collection,
   std::atomic<bool> is_half_closed_ = false;
   std::atomic<std::uint64_t> n_being_queued_ = 0;  ///< calls of `update` that have not returned
   UpdateTurns turns_{*context_.lanes, context_.max_queued_bytes};
+  std::unique_ptr<CollectionJobs> jobs_;  ///< nullptr: there are none
   CollectionBulk bulk_{shards_, config_, *context_.background};
 };
 

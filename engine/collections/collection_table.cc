@@ -282,8 +282,9 @@ Result<std::shared_ptr<CollectionImpl>> CollectionTable::open_shards(CollectionE
     return gate_.checked(gate_.catalog().update(name, directory, to_json(config)));
   };
   QV_TRY(const auto stored, current_config(entry.name));
-  QV_TRY(auto opened, CollectionImpl::open(path_of(entry), stored.config, context_, stored.opening,
-                                           compute_, std::move(save)));
+  QV_TRY(auto opened,
+         CollectionImpl::open(path_of(entry), stored.config, context_, stored.opening, compute_,
+                              std::move(save), jobs_.decode ? &jobs_ : nullptr));
   if (stored.opening == storage::Opening::kMayCreate) {
     QV_TRY(collections_->sync());
     QV_TRY(gate_.checked(gate_.catalog().complete(entry.name)));

@@ -21,6 +21,7 @@
 #include "engine/collections/catalog_gate.h"
 #include "engine/collections/collection_impl.h"
 #include "engine/model/config.h"
+#include "engine/model/jobs.h"
 #include "engine/shard/shard_context.h"
 #include "storage/catalog/catalog.h"
 #include "storage/rows/shard_store.h"
@@ -84,12 +85,13 @@ class CollectionTable {
   };
   /// All outlive this.
   CollectionTable(std::string data_dir, const Limits& limits, const ShardContext& context,
-                  CatalogGate& gate, Executor& compute)
+                  CatalogGate& gate, Executor& compute, const JobContext& jobs)
       : data_dir_(std::move(data_dir)),
         limits_(limits),
         context_(context),
         gate_(gate),
-        compute_(compute) {}
+        compute_(compute),
+        jobs_(jobs) {}
 
   /// Adds what the catalog names and checks its manifests; opens none. `collections`: the directory
   /// of collections; outlives this.
@@ -170,6 +172,7 @@ class CollectionTable {
   const ShardContext& context_;
   CatalogGate& gate_;
   Executor& compute_;
+  const JobContext& jobs_;
   Directory* collections_ = nullptr;
   std::atomic<std::uint64_t> clock_ = 0;  ///< counts openings and look-ups: `last_used`
   std::atomic<bool> closed_ = false;

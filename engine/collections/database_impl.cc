@@ -20,6 +20,8 @@ constexpr auto kTickInterval = std::chrono::milliseconds(200);
 constexpr int kBackgroundNice = 5;
 /// Reading whole snapshots gives way to everything else.
 constexpr int kSnapshotNice = 15;
+/// Jobs take what the others leave.
+constexpr int kJobNice = 19;
 
 std::size_t thread_count(std::uint32_t wanted, std::size_t at_least) {
   const std::size_t n = wanted != 0 ? wanted : std::thread::hardware_concurrency();
@@ -49,8 +51,9 @@ DatabaseImpl::DatabaseImpl(DatabaseOptions options)
       lanes_(thread_count(0, 2), "lane"),
       background_(thread_count(options_.background_threads, 2), "background", kBackgroundNice),
       snapshot_readers_(1, "snapshot", kSnapshotNice),
+      jobs_(thread_count(options_.background_threads, 1), "job", kJobNice),
       collections_(options_.data_dir, {.max_open = options_.max_open_collections}, context_, gate_,
-                   compute_),
+                   compute_, job_context_),
       snapshots_(options_.snapshots_dir, options_.data_dir, gate_, collections_, context_,
                  snapshot_readers_),
       scrub_(options_.scrub) {}
@@ -281,6 +284,7 @@ Result<> DatabaseImpl::close() {
   if (log_check_.joinable()) log_check_.join();
   auto result = collections_.close_all();
   if (!result && result.error().code() == Code::kDeadlineExceeded) return result;
+  jobs_.stop();
   compute_.stop();
   lanes_.stop();
   background_.stop();

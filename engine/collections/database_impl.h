@@ -11,18 +11,20 @@
 #include "base/io/file.h"
 #include "base/mutex.h"
 #include "base/threads/executor.h"
+#include "base/threads/lane.h"
 #include "engine/collections/catalog_gate.h"
 #include "engine/collections/collection_table.h"
 #include "engine/collections/database_snapshots.h"
 #include "engine/collections/scrub.h"
 #include "engine/database.h"
+#include "engine/jobs.h"
 #include "engine/shard/shard_context.h"
 
 namespace quiver::engine {
 
 /// Thread-safe after `start`. Two threads of its own: one ticks, one reads logs after the start;
 /// the scrub has a third.
-class DatabaseImpl final : public Database {
+class DatabaseImpl final : public Database, public RunsJobs {
  public:
   explicit DatabaseImpl(DatabaseOptions options);
   ~DatabaseImpl() override;
@@ -56,6 +58,7 @@ class DatabaseImpl final : public Database {
   [[nodiscard]] Snapshots* snapshots() override { return &snapshots_; }
   [[nodiscard]] Result<std::uint64_t> request_scrub() override { return scrub_.request(); }
   [[nodiscard]] ScrubStatus scrub_status() const override { return scrub_.status(); }
+  void run_jobs(DecodeJob decode) override { job_context_.decode = std::move(decode); }
   [[nodiscard]] bool ready(std::string* why) const override;
   [[nodiscard]] Executor& compute() override { return compute_; }
   Result<> close() override QV_EXCLUDES(tick_mutex_);
@@ -75,6 +78,9 @@ class DatabaseImpl final : public Database {
   Executor lanes_;
   Executor background_;
   Executor snapshot_readers_;
+  Executor jobs_;
+  SerialLane job_turns_{jobs_, Priority::kHigh};
+  JobContext job_context_{&jobs_, &job_turns_, {}};
   std::unique_ptr<Directory> directory_;
   std::unique_ptr<Directory> collections_directory_;
   ShardContext context_;

@@ -164,11 +164,26 @@ class Check {
     for (const auto& entry : *entries) {
       if (known.contains(entry.name)) continue;
       const std::string name = shown + "/" + entry.name;
-      if (!entry.name.starts_with("queries-") || entry.kind != EntryKind::kFile) {
+      if (entry.name == "jobs" && entry.kind == EntryKind::kDirectory) {
+        check_jobs(**directory, name);
+      } else if (!entry.name.starts_with("queries-") || entry.kind != EntryKind::kFile) {
         report_.add(Severity::kLeftover, name, "belongs to nothing", "the server leaves it");
       } else if (const auto fine = verify_file(**directory, entry.name); !fine) {
         report_.add(Severity::kRebuilt, name, fine.error().message(),
                     "the sample of queries starts empty");
+      }
+    }
+  }
+
+  void check_jobs(const Directory& collection, const std::string& shown) {
+    const auto directory = collection.open_subdirectory("jobs");
+    const auto entries = directory ? (*directory)->list() : Result<std::vector<DirectoryEntry>>();
+    if (!directory || !entries) return;
+    for (const auto& entry : *entries) {
+      if (entry.kind != EntryKind::kFile) continue;
+      if (const auto fine = verify_file(**directory, entry.name); !fine) {
+        report_.add(Severity::kRebuilt, shown + "/" + entry.name, fine.error().message(),
+                    "the server says so when its job is asked for");
       }
     }
   }

@@ -46,6 +46,10 @@ constexpr SectionKind kSections[] = {
     {"QVQUERY1",
      "QVQUEND1",
      {"sample of queries", "recorded queries of a multi-vector field", "the sample starts empty"}},
+    {"QVJOB001", "QVJOBEND", {"job", "what was asked of a join, and its state", "a failed job"}},
+    {"QVJOIN01",
+     "QVJOINEN",
+     {"result of a job", "the outcome of a join", "a job without a result"}},
 };
 
 constexpr FileKind kColumn{"payload column", "values of one indexed payload key of a segment",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/bitset.h"
 #include "index/cost.h"
 #include "index/dense/graph/walk.h"
 #include "index/stored_rows.h"
@@ -245,6 +246,17 @@ double DenseSearcher::exact_bytes(std::size_t n_allowed) const {
   const double row_bytes =
       seek + cost::kExactByteFactor * static_cast<double>(exact_row_cost(column_.schema));
   return static_cast<double>(n_allowed) * row_bytes;
+}
+
+std::vector<std::uint32_t> DenseSearcher::rows_by_nearness() const {
+  std::vector<std::uint32_t> rows;
+  Bitset seen(column_.n_rows);  // a row may be in two lists, and the last one of a list repeats
+  for (const std::uint32_t row : lists().rows()) {
+    if (seen.test(row)) continue;
+    seen.set(row);
+    rows.push_back(row);
+  }
+  return rows;
 }
 
 std::uint64_t DenseSearcher::bytes_per_search() const {

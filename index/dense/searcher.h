@@ -2,16 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "index/dense/files.h"
 #include "index/dense/params.h"
 #include "index/dense/ways.h"
 #include "index/exact/searcher.h"
 #include "index/index.h"
+#include "index/row_order.h"
 
 namespace quiver::index::dense {
 
-class DenseSearcher final : public Searcher {
+class DenseSearcher final : public Searcher, public RowOrder {
  public:
   DenseSearcher(FieldColumn column, OpenFiles files)
       : column_(column), flat_(std::move(column)), files_(std::move(files)) {}
@@ -23,6 +25,8 @@ class DenseSearcher final : public Searcher {
   Result<> search_batch(std::span<const PreparedQuery* const> queries, const AnyParams& params,
                         const RowFilter& filter, const SearchContext& context,
                         std::span<TopK* const> results, WorkCounters& work) const override;
+  /// List by list.
+  [[nodiscard]] std::vector<std::uint32_t> rows_by_nearness() const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), files_.n_bytes}; }
   [[nodiscard]] Description describe() const override;

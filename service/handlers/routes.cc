@@ -1,4 +1,5 @@
 #include "service/handlers/handlers.h"
+#include "service/handlers/jobs.h"
 
 namespace quiver::service {
 
@@ -10,6 +11,7 @@ Routes all_routes() {
   add_fusion_routes(routes);
   add_proposal_routes(routes);
   add_recall_routes(routes);
+  add_job_routes(routes);
   add_update_routes(routes);
   add_read_routes(routes);
   add_collection_routes(routes);

@@ -33,7 +33,7 @@ class CollectionTableTest : public ::testing::Test {
     std::filesystem::remove_all(root_);
   }
   void open() {
-    table_.emplace(root_.string(), 1, context_, gate_, executor_);
+    table_.emplace(root_.string(), 1, context_, gate_, executor_, no_jobs_);
     ASSERT_TRUE(table_->add_stored(*collections_));
   }
 
@@ -51,6 +51,7 @@ class CollectionTableTest : public ::testing::Test {
   std::filesystem::path root_;
   Executor executor_{2, "test"};
   ShardContext context_;
+  const JobContext no_jobs_{};
   std::unique_ptr<Directory> directory_;
   std::unique_ptr<Directory> collections_;
   CatalogGate gate_;

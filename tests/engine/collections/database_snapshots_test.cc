@@ -421,7 +421,8 @@ TEST_F(DatabaseSnapshotsTest, AFinishedSnapshotWaitsForNoOther) {
   CatalogGate gate;
   ASSERT_TRUE(gate.open(*directory, path));
   const auto folder = directory->subdirectory(storage::Catalog::kCollectionsDirectory).value();
-  CollectionTable table(path, 10, context, gate, executor);
+  const JobContext no_jobs{};
+  CollectionTable table(path, {.max_open = 10}, context, gate, executor, no_jobs);
   ASSERT_TRUE(table.add_stored(*folder));
   {
     DatabaseSnapshots idle("", path, gate, table, context, readers);

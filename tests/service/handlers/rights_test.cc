@@ -135,6 +135,11 @@ const std::map<std::string, Access>& rights() {
         {"POST /points/propose", Access::kRead},
         {"GET /recall", Access::kRead},
         {"POST /recall/calibrate", Access::kManage},
+        {"POST /jobs", Access::kWriteExtras},
+        {"GET /jobs", Access::kRead},
+        {"GET /jobs/{job_id}", Access::kRead},
+        {"GET /jobs/{job_id}/result", Access::kRead},
+        {"DELETE /jobs/{job_id}", Access::kWriteExtras},
         {"PUT /points/ragged", Access::kWrite},
         {"PUT /points/vectors/ragged", Access::kWrite},
     };

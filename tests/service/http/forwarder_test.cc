@@ -216,7 +216,8 @@ TEST_F(ForwarderTest, ABrokenConnectionIsNotTriedAgain) {
 bool stays_here(const RouteDeclaration& route) {
   constexpr std::string_view kLocal[] = {"/issues",    "/quotas",   "/audit/logs",
                                          "/snapshots", "/cluster/", "/v1/scrub"};
-  return route.pattern.ends_with("/snapshots") || route.pattern.ends_with("/{snapshot_name}") ||
+  return route.pattern.find("/jobs") != std::string_view::npos ||
+         route.pattern.ends_with("/snapshots") || route.pattern.ends_with("/{snapshot_name}") ||
          route.pattern.ends_with("/snapshot") || route.pattern.ends_with("/snapshots/recover") ||
          route.pattern.ends_with("/snapshots/upload") ||
          std::ranges::any_of(

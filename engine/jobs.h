@@ -1,0 +1,48 @@
+// The background jobs of a collection. What `service/api/` talks to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/model/jobs.h"
+
+namespace quiver::engine {
+
+/// Thread-safe. Jobs survive restarts: one that has not ended starts again when its collection is
+/// opened. kNotFound if there is no job of a number.
+class Jobs {
+ public:
+  virtual ~Jobs() = default;
+
+  /// Returns at once; the job is durable. `text`: what the client sent, which `JobContext::decode`
+  /// reads. Errors as of `check_join`; kResourceExhausted while there are kMaxJobs.
+  virtual Result<JobStatus> start(JoinRequest request, std::string text) = 0;
+  /// By number, ascending.
+  [[nodiscard]] virtual std::vector<JobStatus> list() const = 0;
+  [[nodiscard]] virtual Result<JobStatus> status(std::uint64_t id) const = 0;
+  /// Reads the whole file and checks it: kDataLoss if it is damaged. kFailedPrecondition if the
+  /// job has no result yet.
+  [[nodiscard]] virtual Result<JobResult> result(std::uint64_t id) const = 0;
+  /// Cancels the job if it has not ended, waits for that, and removes its files.
+  virtual Result<> forget(std::uint64_t id) = 0;
+};
+
+/// What a collection that runs jobs is, too; ask by `dynamic_cast`.
+class HasJobs {
+ public:
+  virtual ~HasJobs() = default;
+  /// Lives as long as the collection; nullptr: its database runs none.
+  [[nodiscard]] virtual Jobs* jobs() = 0;
+};
+
+/// What a database that can run jobs is, too; ask by `dynamic_cast`.
+class RunsJobs {
+ public:
+  virtual ~RunsJobs() = default;
+  /// Collections that are opened from now on have jobs. Called once, before the first is opened.
+  virtual void run_jobs(DecodeJob decode) = 0;
+};
+
+}  // namespace quiver::engine

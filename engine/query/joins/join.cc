@@ -1,0 +1,146 @@
+#include "engine/query/joins/join.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "engine/indexing/index_params.h"
+#include "engine/query/joins/clusters.h"
+#include "engine/query/joins/duplicates.h"
+#include "engine/query/joins/join_rows.h"
+#include "engine/query/joins/knn_graph.h"
+#include "engine/query/joins/node_vectors.h"
+#include "engine/query/joins/scores.h"
+
+namespace quiver::engine {
+namespace {
+
+/// Fills a table from lists of neighbours.
+class NeighbourLists {
+ public:
+  explicit NeighbourLists(Metric metric) : metric_(metric) {}
+
+  void add(std::uint32_t position, float score) {
+    neighbours_.push_back(position);
+    scores_.push_back(shown_score(metric_, score));
+  }
+  void end_row() { offsets_.push_back(neighbours_.size()); }
+  void move_to(JoinTable& table) {
+    table.offsets = SharedSpan<std::uint64_t>::of(std::move(offsets_));
+    table.neighbours = SharedSpan<std::uint32_t>::of(std::move(neighbours_));
+    table.scores = SharedSpan<float>::of(std::move(scores_));
+  }
+
+ private:
+  Metric metric_;
+  std::vector<std::uint64_t> offsets_ = {0};
+  std::vector<std::uint32_t> neighbours_;
+  std::vector<float> scores_;
+};
+
+SharedSpan<PointId> all_ids(const JoinRows& rows) {
+  return SharedSpan<PointId>::of({rows.ids().begin(), rows.ids().end()});
+}
+
+class Join {
+ public:
+  Join(const NeighbourSearch& search, JoinProgress& progress)
+      : search_(search), rows_(search.rows()), progress_(progress) {}
+
+  Result<JoinTable> operator()(const KnnJoin& kind) const {
+    QV_TRY(const auto graph, knn_graph(search_, kind.k, progress_));
+    JoinTable table;
+    table.ids = all_ids(rows_);
+    const Metric metric = rows_.schema().metric;
+    NeighbourLists lists(metric);
+    for (std::uint32_t row = 0; row < graph.n_rows(); ++row) {
+      for (const Neighbour& to : graph.of(row)) {
+        if (kind.min_score && !is_at_least(metric, to.score, *kind.min_score)) break;
+        lists.add(to.position, to.score);
+      }
+      lists.end_row();
+    }
+    lists.move_to(table);
+    return table;
+  }
+
+  Result<JoinTable> operator()(const DuplicatesJoin& kind) const {
+    QV_TRY(const auto found, find_duplicates(search_, kind, progress_));
+    std::vector<std::uint32_t> place(rows_.size());  // in the table
+    std::vector<PointId> ids;
+    for (const std::uint32_t row : found.rows) {
+      place[row] = static_cast<std::uint32_t>(ids.size());
+      ids.push_back(rows_.ids()[row]);
+    }
+    NeighbourLists lists(rows_.schema().metric);
+    std::vector<std::uint32_t> kept;
+    for (std::size_t i = 0; i < found.rows.size(); ++i) {
+      for (const Neighbour& to : found.pairs[i]) lists.add(place[to.position], to.score);
+      lists.end_row();
+      kept.push_back(place[found.kept[i]]);
+    }
+    JoinTable table;
+    table.ids = SharedSpan<PointId>::of(std::move(ids));
+    table.groups = SharedSpan<std::uint32_t>::of(std::move(kept));
+    lists.move_to(table);
+    return table;
+  }
+
+  Result<JoinTable> operator()(const ClustersJoin& kind) const {
+    QV_TRY(const auto graph, knn_graph(search_, kind.k, progress_));
+    QV_TRY(auto clusters,
+           find_clusters(graph, rows_.schema().metric, kind, search_.environment().cancel));
+    JoinTable table;
+    table.ids = all_ids(rows_);
+    table.groups = SharedSpan<std::uint32_t>::of(std::move(clusters.numbers));
+    table.strengths = SharedSpan<float>::of(std::move(clusters.strengths));
+    return table;
+  }
+
+  Result<JoinTable> operator()(const NodeVectorsJoin& kind) const {
+    QV_TRY(const auto graph, knn_graph(search_, kind.k, progress_));
+    QV_TRY(auto vectors, node_vectors(graph, rows_.ids(), kind, search_.environment().cancel));
+    JoinTable table;
+    table.ids = all_ids(rows_);
+    table.vectors = SharedSpan<float>::of(std::move(vectors));
+    table.dim = kind.dim;
+    return table;
+  }
+
+ private:
+  const NeighbourSearch& search_;
+  const JoinRows& rows_;
+  JoinProgress& progress_;
+};
+
+Result<> check_target(const CollectionConfig& config, const JoinRequest& request) {
+  const auto* kind = std::get_if<NodeVectorsJoin>(&request.kind);
+  if (kind == nullptr || request.into.empty()) return {};
+  QV_TRY(const std::size_t number, config.field(request.into));
+  const FieldSchema& field = config.fields[number];
+  if (field.kind == FieldKind::kDense && field.dim == kind->dim) return {};
+  return fail(Code::kInvalidArgument,
+              fmt::format("vectors of {} dimensions do not go into the {} field `{}` of {}",
+                          kind->dim, kind_name(field.kind), field.name, field.dim));
+}
+
+}  // namespace
+
+Result<JoinTable> run_join(const SearchEnvironment& environment, const JoinRequest& request,
+                           JoinProgress& progress) {
+  QV_TRY(const auto rows, JoinRows::gather(environment, request.using_field, request.filter));
+  QV_TRY(const auto search, NeighbourSearch::make(environment, rows, request.params));
+  return std::visit(Join(search, progress), request.kind);
+}
+
+Result<> check_join(const SearchEnvironment& environment, const JoinRequest& request) {
+  QV_TRY(const std::size_t field, environment.config.field(request.using_field));
+  const FieldSchema& schema = environment.config.fields[field];
+  QV_TRY(JoinRows::check(environment, schema));
+  QV_TRY(index_params(*wanted_type(schema, environment.indexes), schema, request.params));
+  if (request.filter) QV_TRY(payload::compile(*request.filter, environment.config.indexes));
+  return check_target(environment.config, request);
+}
+
+}  // namespace quiver::engine

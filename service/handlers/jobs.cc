@@ -1,0 +1,138 @@
+#include "service/handlers/jobs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "service/api/jobs.h"
+#include "service/handlers/common.h"
+#include "service/json/decode/decode_job.h"
+#include "service/json/encode/encode_job.h"
+
+namespace quiver::service {
+namespace {
+
+constexpr std::string_view kJobLinesType = "application/x-ndjson";
+constexpr std::size_t kJobLinesPerRead = 256;
+
+Decoded<std::uint64_t> job_id(const Exchange& x) {
+  const std::string& text = x.captures[1];
+  std::uint64_t id = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, ec] = std::from_chars(text.data(), last, id);
+  if (ec == std::errc() && end == last) return id;
+  return fail(ApiError(400, fmt::format("Deserialize error in path parameters: `{}` is not the "
+                                        "number of a job",
+                                        text)));
+}
+
+Decoded<> write_job_status(Exchange& x, const engine::JobStatus& job) {
+  auto out = x.begin_result();
+  json::write_job(out, job);
+  x.end_result();
+  return {};
+}
+
+Decoded<> write_job_list(Exchange& x, const std::vector<engine::JobStatus>& jobs) {
+  auto out = x.begin_result();
+  out.begin_object();
+  out.key("jobs");
+  out.begin_array();
+  for (const auto& job : jobs) json::write_job(out, job);
+  out.end_array();
+  out.end_object();
+  x.end_result();
+  return {};
+}
+
+/// The rows of a result, a line each.
+class JobLines final : public BodySource {
+ public:
+  explicit JobLines(engine::JobResult result) : result_(std::move(result)) {}
+
+  [[nodiscard]] std::optional<std::uint64_t> size() const override { return std::nullopt; }
+  [[nodiscard]] Result<std::size_t> read(std::span<char> out) override {
+    if (n_sent_ == lines_.size()) fill();
+    const std::size_t n = std::min(out.size(), lines_.size() - n_sent_);
+    std::memcpy(out.data(), lines_.data() + n_sent_, n);
+    n_sent_ += n;
+    return n;
+  }
+
+ private:
+  void fill() {
+    lines_.clear();
+    n_sent_ = 0;
+    const std::size_t end = std::min(row_ + kJobLinesPerRead, result_.table.ids.size());
+    for (; row_ < end; ++row_) {
+      json::Writer out(lines_);
+      json::write_job_row(out, result_, row_);
+      lines_ += '\n';
+    }
+  }
+
+  const engine::JobResult result_;
+  std::string lines_;
+  std::size_t n_sent_ = 0;  ///< bytes of `lines_`
+  std::size_t row_ = 0;     ///< the next one
+};
+
+Decoded<> send_job_lines(Exchange& x, engine::JobResult result) {
+  x.response.content_type = kJobLinesType;
+  x.response.source = std::make_unique<JobLines>(std::move(result));
+  return {};
+}
+
+Decoded<Answer> answer_job_start(Exchange& x, OpenCollection collection) {
+  QV_TRY(auto job, json::decode_job(x.request.body));
+  api::start_job(x, collection, std::move(job.request), std::move(job.text),
+                 answer_by<engine::JobStatus>(x, write_job_status));
+  return Answer::kLater;
+}
+
+Decoded<Answer> answer_job_list(Exchange& x, OpenCollection collection) {
+  api::list_jobs(x, collection, answer_by<std::vector<engine::JobStatus>>(x, write_job_list));
+  return Answer::kLater;
+}
+
+Decoded<Answer> answer_job_status(Exchange& x, OpenCollection collection) {
+  QV_TRY(const std::uint64_t id, job_id(x));
+  api::job_status(x, collection, id, answer_by<engine::JobStatus>(x, write_job_status));
+  return Answer::kLater;
+}
+
+Decoded<Answer> answer_job_result(Exchange& x, OpenCollection collection) {
+  QV_TRY(const std::uint64_t id, job_id(x));
+  api::job_result(x, collection, id, answer_by<engine::JobResult>(x, send_job_lines));
+  return Answer::kLater;
+}
+
+Decoded<Answer> answer_job_forget(Exchange& x, OpenCollection collection) {
+  QV_TRY(const std::uint64_t id, job_id(x));
+  api::forget_job(x, collection, id, answer_true(x));
+  return Answer::kLater;
+}
+
+template <CollectionHandler handle>
+Decoded<Answer> with_job_collection(Exchange& x) {
+  return with_collection(x, handle);
+}
+
+}  // namespace
+
+void add_job_routes(Routes& routes) {
+  constexpr std::string_view kAll = "/v1/collections/{collection_name}/jobs";
+  constexpr std::string_view kOne = "/v1/collections/{collection_name}/jobs/{job_id}";
+  constexpr std::string_view kResult = "/v1/collections/{collection_name}/jobs/{job_id}/result";
+  routes.push_back({Method::kPost, kAll, Access::kWriteExtras, with_body<answer_job_start>});
+  routes.push_back({Method::kGet, kAll, Access::kRead, with_job_collection<answer_job_list>});
+  routes.push_back({Method::kGet, kOne, Access::kRead, with_job_collection<answer_job_status>});
+  routes.push_back({Method::kGet, kResult, Access::kRead, with_job_collection<answer_job_result>});
+  routes.push_back(
+      {Method::kDelete, kOne, Access::kWriteExtras, with_job_collection<answer_job_forget>});
+}
+
+}  // namespace quiver::service
