@@ -30,6 +30,8 @@
 
 namespace quiver::engine {
 
+class Jobs;
+
 class Collection : public QuerySource {
  public:
   [[nodiscard]] virtual std::shared_ptr<const CollectionConfig> config() const = 0;
@@ -134,6 +136,9 @@ class Collection : public QuerySource {
     (void)request, (void)cancel;
     return fail(Code::kUnimplemented, "this collection measures no recall");
   }
+
+  /// Its background jobs, which live as long as it; nullptr: it runs none.
+  [[nodiscard]] virtual Jobs* jobs() { return nullptr; }
 
   /// Puts the configuration that the cluster has committed in force. Durable on return.
   /// `is_current` is asked while no other change runs; false: nothing is done.

@@ -16,6 +16,7 @@
 #include "engine/collection.h"
 #include "engine/indexing/indexes.h"
 #include "engine/model/alias.h"
+#include "engine/model/jobs.h"
 #include "engine/model/repair_report.h"
 #include "engine/model/replication.h"
 #include "engine/model/scrub.h"
@@ -38,6 +39,7 @@ struct DatabaseOptions {
   gpu::Devices* devices = nullptr;  ///< help with searches; outlive the database; nullptr: none
   /// The cluster that the collections are parts of; outlives the database; nullptr: none.
   Replication* replication = nullptr;
+  DecodeJob decode_job;        ///< reads the requests of jobs; empty: collections run no jobs
   ScrubOptions scrub;          ///< how mapped files are read again
   bool record_queries = true;  ///< keep samples of queries of multi-vectors, also on disk
   /// Seams for fault tests: the file system of the shard stores, and the directories of segments.

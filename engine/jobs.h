@@ -29,20 +29,4 @@ class Jobs {
   virtual Result<> forget(std::uint64_t id) = 0;
 };
 
-/// What a collection that runs jobs is, too; ask by `dynamic_cast`.
-class HasJobs {
- public:
-  virtual ~HasJobs() = default;
-  /// Lives as long as the collection; nullptr: its database runs none.
-  [[nodiscard]] virtual Jobs* jobs() = 0;
-};
-
-/// What a database that can run jobs is, too; ask by `dynamic_cast`.
-class RunsJobs {
- public:
-  virtual ~RunsJobs() = default;
-  /// Collections that are opened from now on have jobs. Called once, before the first is opened.
-  virtual void run_jobs(DecodeJob decode) = 0;
-};
-
 }  // namespace quiver::engine

@@ -108,6 +108,9 @@ class Searcher {
   /// bytes that could be read in that time. Decides whether a search gets its own thread.
   [[nodiscard]] virtual std::uint64_t bytes_per_search() const = 0;
   [[nodiscard]] virtual MemoryUse memory() const = 0;
+  /// Each row with a vector once, similar ones near one another: searches for them in this order
+  /// read the same memory. Empty: no such order is known.
+  [[nodiscard]] virtual std::vector<std::uint32_t> rows_by_nearness() const { return {}; }
   /// The default is empty.
   [[nodiscard]] virtual Description describe() const { return {}; }
 };

@@ -17,7 +17,6 @@
 #include "app/serve/memory_limit.h"
 #include "app/serve/open_files.h"
 #include "base/observe/request_log.h"
-#include "engine/jobs.h"
 #include "service/json/decode/decode_job.h"
 
 namespace quiver::app {
@@ -131,8 +130,8 @@ Result<> serve(Settings settings) {
     node->add_to(settings.server);
     settings.database.replication = &node->replication();
   }
+  settings.database.decode_job = decode_job;
   QV_TRY(const auto database, engine::Database::open(settings.database));
-  if (auto* jobs = dynamic_cast<engine::RunsJobs*>(database.get())) jobs->run_jobs(decode_job);
   metrics.add_collector(
       [&database](MetricsText& text) { collect_collection_metrics(*database, text); });
   auto started = start_server(settings.server, *database, node.get(), metrics);

@@ -31,7 +31,6 @@ namespace quiver::engine {
 class Plan;
 
 class CollectionImpl final : public Collection,
-                             public HasJobs,
                              public std::enable_shared_from_this<CollectionImpl> {
  public:
   /// Who changed a configuration: a client of this node, or another node.

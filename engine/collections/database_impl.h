@@ -17,14 +17,13 @@
 #include "engine/collections/database_snapshots.h"
 #include "engine/collections/scrub.h"
 #include "engine/database.h"
-#include "engine/jobs.h"
 #include "engine/shard/shard_context.h"
 
 namespace quiver::engine {
 
 /// Thread-safe after `start`. Two threads of its own: one ticks, one reads logs after the start;
 /// the scrub has a third.
-class DatabaseImpl final : public Database, public RunsJobs {
+class DatabaseImpl final : public Database {
  public:
   explicit DatabaseImpl(DatabaseOptions options);
   ~DatabaseImpl() override;
@@ -58,7 +57,6 @@ class DatabaseImpl final : public Database, public RunsJobs {
   [[nodiscard]] Snapshots* snapshots() override { return &snapshots_; }
   [[nodiscard]] Result<std::uint64_t> request_scrub() override { return scrub_.request(); }
   [[nodiscard]] ScrubStatus scrub_status() const override { return scrub_.status(); }
-  void run_jobs(DecodeJob decode) override { job_context_.decode = std::move(decode); }
   [[nodiscard]] bool ready(std::string* why) const override;
   [[nodiscard]] Executor& compute() override { return compute_; }
   Result<> close() override QV_EXCLUDES(tick_mutex_);
@@ -80,7 +78,7 @@ class DatabaseImpl final : public Database, public RunsJobs {
   Executor snapshot_readers_;
   Executor jobs_;
   SerialLane job_turns_{jobs_, Priority::kHigh};
-  JobContext job_context_{&jobs_, &job_turns_, {}};
+  JobContext job_context_{&jobs_, &job_turns_, options_.decode_job};
   std::unique_ptr<Directory> directory_;
   std::unique_ptr<Directory> collections_directory_;
   ShardContext context_;

@@ -9,11 +9,10 @@
 #include "index/dense/ways.h"
 #include "index/exact/searcher.h"
 #include "index/index.h"
-#include "index/row_order.h"
 
 namespace quiver::index::dense {
 
-class DenseSearcher final : public Searcher, public RowOrder {
+class DenseSearcher final : public Searcher {
  public:
   DenseSearcher(FieldColumn column, OpenFiles files)
       : column_(column), flat_(std::move(column)), files_(std::move(files)) {}

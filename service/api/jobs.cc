@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/collection.h"
+#include "engine/jobs.h"
 #include "service/api/answer.h"
 
 namespace quiver::service::api {
@@ -13,8 +14,7 @@ template <class T, class Work>
 void with_jobs(Call& call, const OpenCollection& target, Access needed, Done<T> done, Work work) {
   auto on_jobs = [&call, target, needed, work = std::move(work)]() mutable -> Result<T> {
     QV_TRY(call.check_access(needed, target.name));
-    auto* const owner = dynamic_cast<engine::HasJobs*>(target.collection.get());
-    engine::Jobs* const jobs = owner == nullptr ? nullptr : owner->jobs();
+    engine::Jobs* const jobs = target.collection->jobs();
     if (jobs == nullptr) return fail(Code::kUnimplemented, "this server runs no jobs");
     return work(*jobs);
   };

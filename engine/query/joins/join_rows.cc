@@ -9,7 +9,6 @@
 
 #include "engine/model/row.h"
 #include "engine/query/stages/field_query.h"
-#include "index/row_order.h"
 #include "payload/filter/predicate.h"
 
 namespace quiver::engine {
@@ -74,13 +73,14 @@ std::vector<std::uint32_t> JoinRows::similar_first() const {
   order.reserve(size());
   for (const Part& part : parts_) {
     const auto allowed = part.rows.view();
-    const auto* known =
-        dynamic_cast<const index::RowOrder*>(part.segment->data->searchers[field_].get());
-    if (known == nullptr) {
+    const auto& searcher = part.segment->data->searchers[field_];
+    const auto known =
+        searcher == nullptr ? std::vector<std::uint32_t>() : searcher->rows_by_nearness();
+    if (known.empty()) {
       allowed.for_each(0, [&](std::uint32_t row) { order.push_back(part.positions[row]); });
       continue;
     }
-    for (const std::uint32_t row : known->rows_by_nearness()) {
+    for (const std::uint32_t row : known) {
       if (allowed.allows(row)) order.push_back(part.positions[row]);
     }
   }

@@ -33,7 +33,8 @@ class CollectionTableTest : public ::testing::Test {
     std::filesystem::remove_all(root_);
   }
   void open() {
-    table_.emplace(root_.string(), 1, context_, gate_, executor_, no_jobs_);
+    table_.emplace(root_.string(), CollectionTable::Limits{.max_open = 1}, context_, gate_,
+                   executor_, no_jobs_);
     ASSERT_TRUE(table_->add_stored(*collections_));
   }
 
