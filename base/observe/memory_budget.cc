@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
@@ -19,9 +20,13 @@ constexpr auto kMaxReadingAge = std::chrono::milliseconds(5);
 /// Free memory is returned to the system at most this often; it takes milliseconds.
 constexpr auto kGiveBackPeriod = std::chrono::milliseconds(500);
 
-/// This part of the limit is for what nobody asks for: seals, what a body becomes when it is read,
-/// memory that is free in pieces.
-constexpr std::uint64_t kReservedPart = 8;
+/// Kept free of a limit for what nobody asks for: seals, what a body becomes when it is read,
+/// memory that is free in pieces. An eighth, but of small limits up to a quarter: a server with
+/// 128 MiB exceeded seven eighths by 40.
+std::uint64_t reserve_of(std::uint64_t limit) {
+  constexpr std::uint64_t kUsualReserve = 64 << 20;
+  return std::max(limit / 8, std::min(limit / 4, kUsualReserve));
+}
 
 std::string megabytes(std::uint64_t n_bytes) {
   constexpr double kMiB = 1 << 20;
@@ -110,7 +115,7 @@ Result<> MemoryBudget::grant(std::uint64_t n_bytes, std::string_view what,
 
 bool MemoryBudget::has_room(std::uint64_t n_bytes) {
   const std::uint64_t limit = limit_;
-  const std::uint64_t allowed = limit - limit / kReservedPart;
+  const std::uint64_t allowed = limit - reserve_of(limit);
   return limit == 0 || (n_bytes <= allowed && used() <= allowed - n_bytes);
 }
 
@@ -134,11 +139,12 @@ Error MemoryBudget::refusal(std::uint64_t n_bytes, std::string_view what) const 
       promised_ == 0 ? ""
                      : fmt::format(" and {} are promised to running jobs", megabytes(promised_));
   std::string text = fmt::format(
-      "no memory for {}: {} are wanted, {} are in use{}, and `memory.limit_mb` is {}, an "
-      "eighth of which is kept free",
-      what, megabytes(n_bytes), megabytes(private_ + granted_), promised, megabytes(limit));
+      "no memory for {}: {} are wanted, {} are in use{}, and `memory.limit_mb` is {}, {} of "
+      "which are kept free",
+      what, megabytes(n_bytes), megabytes(private_ + granted_), promised, megabytes(limit),
+      megabytes(reserve_of(limit)));
   const std::uint64_t held = private_ + granted_;
-  const std::uint64_t allowed = limit - limit / kReservedPart;
+  const std::uint64_t allowed = limit - reserve_of(limit);
   const bool jobs_are_in_the_way = n_bytes <= allowed && held <= allowed - n_bytes;
   if (jobs_are_in_the_way) return Error(Code::kUnavailable, text + "; try again later");
   return Error(Code::kResourceExhausted, Subject::kMemory, {}, std::move(text));

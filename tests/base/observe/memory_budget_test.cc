@@ -37,7 +37,7 @@ TEST_F(MemoryBudgetTest, WithoutALimitThereIsRoomForEverything) {
 
 TEST_F(MemoryBudgetTest, ARefusalNamesWhatWasFoundAndWanted) {
   budget_.set_limit(100 * kMiB);
-  EXPECT_TRUE(budget_.check(77 * kMiB, "a body"));
+  EXPECT_TRUE(budget_.check(65 * kMiB, "a body"));
   wait_for_reading();
   const auto refused = budget_.check(91 * kMiB, "a body");
   ASSERT_FALSE(refused);
@@ -45,7 +45,7 @@ TEST_F(MemoryBudgetTest, ARefusalNamesWhatWasFoundAndWanted) {
   EXPECT_EQ(refused.error().subject(), Subject::kMemory);
   EXPECT_THAT(refused.error().message(),
               HasSubstr("no memory for a body: 91.0 MiB are wanted, 10.0 MiB are in use, and "
-                        "`memory.limit_mb` is 100.0 MiB, an eighth of which is kept free"));
+                        "`memory.limit_mb` is 100.0 MiB, 25.0 MiB of which are kept free"));
   EXPECT_EQ(budget_.state().n_refused, 1U);
 }
 
@@ -55,14 +55,14 @@ TEST_F(MemoryBudgetTest, WhatWasGrantedCountsUntilItIsRead) {
   for (int times = 0; times < 1000 && !was_quick; ++times) {
     wait_for_reading();
     const auto begin = MemoryBudget::Clock::now();
-    for (int i = 0; i < 3; ++i) EXPECT_TRUE(budget_.check(25 * kMiB, "a body"));
-    const auto fourth = budget_.check(25 * kMiB, "a body");
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(budget_.check(20 * kMiB, "a body"));
+    const auto fourth = budget_.check(20 * kMiB, "a body");
     was_quick = MemoryBudget::Clock::now() - begin < std::chrono::milliseconds(4);
     EXPECT_TRUE(!fourth || !was_quick) << "the memory was not read in between";
   }
   EXPECT_TRUE(was_quick);
   wait_for_reading();
-  EXPECT_TRUE(budget_.check(25 * kMiB, "a body")) << "the others took nothing, or gave it back";
+  EXPECT_TRUE(budget_.check(20 * kMiB, "a body")) << "the others took nothing, or gave it back";
 }
 
 TEST_F(MemoryBudgetTest, PromisesCountUntilTheyEnd) {
