@@ -134,11 +134,6 @@ void CollectionJobs::take_turn(Job& job) {
   end(job, std::move(outcome));
 }
 
-void CollectionJobs::set_state(Job& job, JobState state) {
-  MutexLock lock(mutex_);
-  job.record.state = state;
-}
-
 /// The join of now, or its result from before a restart, if all of it is there.
 Result<JoinTable> CollectionJobs::make_table(Job& job) {
   if (files_.has_result(job.id)) {
@@ -153,12 +148,14 @@ Result<JoinTable> CollectionJobs::make_table(Job& job) {
 
 Result<> CollectionJobs::run(Job& job) {
   QV_TRY(const JoinTable table, make_table(job));
+  const JobFacts facts = facts_of(table);  // looks at all points: not under the lock
+  const bool writes = !job.request->into.empty();
   {
     MutexLock lock(mutex_);
-    job.record.facts = facts_of(table);
+    job.record.facts = facts;
+    if (writes) job.record.state = JobState::kWriting;
   }
-  if (job.request->into.empty()) return {};
-  set_state(job, JobState::kWriting);
+  if (!writes) return {};
   return write_outcome(*job.request, table, host_.apply, job.cancel, job.progress);
 }
 

@@ -71,7 +71,6 @@ class CollectionJobs final : public Jobs {
   Result<> run(Job& job) QV_EXCLUDES(mutex_);
   Result<JoinTable> make_table(Job& job);
   void end(Job& job, Result<> outcome) QV_EXCLUDES(mutex_);
-  void set_state(Job& job, JobState state) QV_EXCLUDES(mutex_);
   [[nodiscard]] JobStatus status_of(const Job& job) const QV_REQUIRES(mutex_);
   [[nodiscard]] Result<JobPtr> find(std::uint64_t id) const QV_REQUIRES(mutex_);
 
