@@ -66,6 +66,18 @@ Decoded<std::optional<std::uint64_t>> number_parameter(const Exchange& x, std::s
   return bad_parameter(fmt::format("{}: invalid digit found in string `{}`", name, *text));
 }
 
+Decoded<std::uint64_t> path_number(const Exchange& x, std::size_t capture, std::string_view what,
+                                   std::uint64_t most) {
+  const std::string& text = x.captures[capture];
+  std::uint64_t number = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, ec] = std::from_chars(text.data(), last, number);
+  if (ec == std::errc() && end == last && number <= most) return number;
+  return fail(ApiError(400, fmt::format("Deserialize error in path parameters: `{}` is not the "
+                                        "number of {}",
+                                        text, what)));
+}
+
 tl::unexpected<ApiError> bad_parameter(std::string_view text) {
   return fail(ApiError(400, fmt::format("Deserialize error in query parameters: {}", text)));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,6 +23,10 @@ using api::OpenCollection;
 /// A query parameter that is a number; nullopt if it is not given or empty.
 [[nodiscard]] Decoded<std::optional<std::uint64_t>> number_parameter(const Exchange& x,
                                                                      std::string_view name);
+/// A number in the path, at most `most`; `what` it is the number of is for the error.
+[[nodiscard]] Decoded<std::uint64_t> path_number(
+    const Exchange& x, std::size_t capture, std::string_view what,
+    std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 /// A query parameter that is `true` or `false`; `otherwise` if it is not given or empty.
 [[nodiscard]] Decoded<bool> bool_parameter(const Exchange& x, std::string_view name,
                                            bool otherwise);

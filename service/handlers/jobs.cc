@@ -1,9 +1,6 @@
 #include "service/handlers/jobs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -18,16 +15,7 @@ namespace {
 constexpr std::string_view kJobLinesType = "application/x-ndjson";
 constexpr std::size_t kJobLinesPerRead = 256;
 
-Decoded<std::uint64_t> job_id(const Exchange& x) {
-  const std::string& text = x.captures[1];
-  std::uint64_t id = 0;
-  const char* last = text.data() + text.size();
-  const auto [end, ec] = std::from_chars(text.data(), last, id);
-  if (ec == std::errc() && end == last) return id;
-  return fail(ApiError(400, fmt::format("Deserialize error in path parameters: `{}` is not the "
-                                        "number of a job",
-                                        text)));
-}
+Decoded<std::uint64_t> job_id(const Exchange& x) { return path_number(x, 1, "a job"); }
 
 Decoded<> write_job_status(Exchange& x, const engine::JobStatus& job) {
   auto out = x.begin_result();

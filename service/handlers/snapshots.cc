@@ -4,7 +4,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <charconv>
+#include <limits>
 #include <utility>
 
 #include "service/handlers/common.h"
@@ -31,16 +31,9 @@ Decoded<SnapshotScope> scope_of(const Exchange& x) {
   QV_TRY(json::check_collection_name(x.captures[0]));
   SnapshotScope scope{x.captures[0], std::nullopt};
   if constexpr (of == Of::kShard) {
-    const std::string& text = x.captures[1];
-    std::uint32_t number = 0;
-    const char* last = text.data() + text.size();
-    const auto [end, ec] = std::from_chars(text.data(), last, number);
-    if (ec != std::errc() || end != last) {
-      return fail(ApiError(400, fmt::format("Deserialize error in path parameters: `{}` is not the "
-                                            "number of a shard",
-                                            text)));
-    }
-    scope.shard = number;
+    constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
+    QV_TRY(const std::uint64_t number, path_number(x, 1, "a shard", kMost));
+    scope.shard = static_cast<std::uint32_t>(number);
   }
   return scope;
 }
