@@ -20,7 +20,6 @@ constexpr uint32_t kColumns = kQueryTile / tiles::kProductColumns;
 /// vectors that a warp reads lie in different banks.
 constexpr uint32_t kSlab = QV_ROW_ALIGNMENT;
 constexpr uint32_t kPitch = kSlab + 16;
-constexpr float kNone = -INFINITY;
 constexpr uint32_t kSelectThreads = 256;
 
 struct Stage {
@@ -268,18 +267,28 @@ __global__ void finish_pass(DenseShape shape, DenseMemory memory) {
 
 }  // namespace
 
-qv_status launch_dense(const DenseShape& shape, const DenseMemory& memory, cudaStream_t stream) {
+qv_status launch_dense(const DenseShape& shape, const DenseMemory& memory, cudaStream_t stream,
+                       const ComparePass& compare) {
   const uint32_t n_columns = (shape.n_queries + kQueryTile - 1) / kQueryTile;
   const uint32_t n_sampled = (shape.n_tiles + shape.sample_step - 1) / shape.sample_step;
   launch(write_margins, shape.n_tiles, tiles::kTileRows, stream, shape, memory);
   launch(start_searches, n_columns, kQueryTile, stream, shape, memory);
-  launch(compare_tiles<Pass::kSample>, dim3(n_sampled, n_columns), kThreads, stream, shape, memory);
+  qv_status status = QV_DONE;
+  if (compare) {
+    status = compare(true);
+  } else {
+    launch(compare_tiles<Pass::kSample>, dim3(n_sampled, n_columns), kThreads, stream, shape, memory);
+  }
   launch(set_bars, shape.n_queries, kSelectThreads, stream, shape, memory);
-  for (int pass = 0; pass < 2; ++pass) {
-    launch(compare_tiles<Pass::kAll>, dim3(shape.n_tiles, n_columns), kThreads, stream, shape, memory);
+  for (int pass = 0; pass < 2 && status == QV_DONE; ++pass) {
+    if (compare) {
+      status = compare(false);
+    } else {
+      launch(compare_tiles<Pass::kAll>, dim3(shape.n_tiles, n_columns), kThreads, stream, shape, memory);
+    }
     launch(finish_pass, shape.n_queries, kSelectThreads, stream, shape, memory);
   }
-  return status_of(cudaGetLastError());
+  return status == QV_DONE ? status_of(cudaGetLastError()) : status;
 }
 
 }  // namespace quiver::gpu_cuda

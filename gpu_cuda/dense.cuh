@@ -1,7 +1,9 @@
 // The certified pass over all rows (docs/gpu.md).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <functional>
 
 #include "gpu/abi.h"
 #include "gpu_cuda/warp.cuh"
@@ -49,10 +51,17 @@ struct DenseShape {
   qv_query group;  ///< the largest numbers of all queries
 };
 
+/// The score of what is not there.
+inline constexpr float kNone = -INFINITY;
+
 /// Queries of a block.
 inline constexpr uint32_t kQueryTile = 64;
 
-/// Queues all kernels of a job.
-qv_status launch_dense(const DenseShape& shape, const DenseMemory& memory, cudaStream_t stream);
+/// Queues the comparison of all rows with all queries, or of the sample.
+using ComparePass = std::function<qv_status(bool is_sample)>;
+
+/// Queues all kernels of a job. `compare`: in place of the comparison that every device can do; may be empty.
+qv_status launch_dense(const DenseShape& shape, const DenseMemory& memory, cudaStream_t stream,
+                       const ComparePass& compare = {});
 
 }  // namespace quiver::gpu_cuda

@@ -2,6 +2,7 @@
 // looks for the driver when it is first called.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <new>
@@ -10,11 +11,14 @@
 #include "gpu/abi.h"
 #include "gpu/tiles/margin.h"
 #include "gpu_cuda/dense.cuh"
+#include "gpu_cuda/dense_hopper.cuh"
 #include "gpu_cuda/dense_plan.cuh"
 #include "gpu_cuda/status.cuh"
 
 struct qv_device {
   int number;
+  uint32_t n_multiprocessors;
+  uint32_t most_shared;  ///< bytes a block may have; 0: the device lacks the products of four warps
 };
 
 struct qv_part {
@@ -46,10 +50,20 @@ int32_t n_devices(char* why, size_t n) {
   return 0;
 }
 
-qv_status open_device(int32_t number, qv_device** out) {
+qv_status make_device(int32_t number, qv_device** out) {
   QV_CUDA(cudaSetDevice(number));
   QV_CUDA(cudaFree(nullptr));  // makes the context
-  *out = new (std::nothrow) qv_device{number};
+  int major = 0;
+  int minor = 0;
+  int shared = 0;
+  int multiprocessors = 0;
+  QV_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, number));
+  QV_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, number));
+  QV_CUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, number));
+  QV_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, number));
+  const bool is_wide = major == 9 && minor == 0;
+  *out = new (std::nothrow)
+      qv_device{number, static_cast<uint32_t>(multiprocessors), is_wide ? static_cast<uint32_t>(shared) : 0};
   return *out == nullptr ? QV_NO_MEMORY : QV_DONE;
 }
 
@@ -171,6 +185,16 @@ qv_status copy_inputs(const qv_dense& job, const DenseShape& shape, const DenseI
   return QV_DONE;
 }
 
+/// By the products of four warps if the device has them and the job fits, else as every device does.
+qv_status launch(const qv_device& device, const DenseShape& shape, const DenseMemory& memory, cudaStream_t stream) {
+  const WidePlan plan = wide_plan(shape.stride, shape.n_queries, device.most_shared);
+  WideMaps maps;
+  if (plan.n_columns == 0 || !make_maps(shape, memory, plan, maps)) return launch_dense(shape, memory, stream);
+  return launch_dense(shape, memory, stream, [&](bool is_sample) {
+    return launch_wide(is_sample, shape, memory, plan, maps, device.n_multiprocessors, stream);
+  });
+}
+
 qv_status start_dense(qv_lane* lane, const qv_dense* job) {
   QV_CUDA(cudaSetDevice(lane->device->number));
   if (job->n_queries == 0) return QV_NOT;
@@ -184,22 +208,130 @@ qv_status start_dense(qv_lane* lane, const qv_dense* job) {
   Pieces pieces(lane->workspace);
   const DenseMemory memory = memory_of(*job, rows, shape, pieces, inputs);
   status = copy_inputs(*job, shape, inputs, lane->stream);
-  if (status == QV_DONE) status = launch_dense(shape, memory, lane->stream);
+  if (status == QV_DONE) status = launch(*lane->device, shape, memory, lane->stream);
   if (status == QV_DONE) return status_of(cudaEventRecord(lane->done, lane->stream));
   cudaStreamSynchronize(lane->stream);  // a part of the job may run, and read the caller's memory
   return status;
 }
 
 qv_status wait_for_job(qv_lane* lane, uint32_t us) {
+  // A pause takes ten times what it says, which is as long as a short job: those are waited for awake.
   constexpr auto kPause = std::chrono::microseconds(5);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(us);
+  constexpr auto kAwake = std::chrono::microseconds(200);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto end = begin + std::chrono::microseconds(us);
   QV_CUDA(cudaSetDevice(lane->device->number));
   while (true) {
     const cudaError_t error = cudaEventQuery(lane->done);
     if (error != cudaErrorNotReady) return status_of(error);
-    if (std::chrono::steady_clock::now() >= end) return QV_BUSY;
-    std::this_thread::sleep_for(kPause);
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= end) return QV_BUSY;
+    if (now - begin > kAwake) std::this_thread::sleep_for(kPause);
   }
+}
+
+/// Rows and queries that anyone can make again: 8-bit values of a small generator, under Dot.
+struct MadeUp {
+  static constexpr uint32_t kRows = 1000;
+  static constexpr uint32_t kQueries = 130;
+  static constexpr uint32_t kStride = 192;
+  static constexpr uint32_t kCapacity = 1000;
+
+  int8_t rows[kRows * kStride];
+  qv_row row_facts[kRows];
+  int8_t codes[kQueries * kStride];
+  qv_query queries[kQueries];
+  uint32_t found[kQueries * kCapacity];
+  uint32_t n_found[kQueries];
+
+  void fill() {
+    uint32_t state = 1;
+    const auto next = [&state] { return static_cast<int8_t>((state = state * 1664525 + 1013904223) >> 25) - 64; };
+    for (int8_t& value : rows) value = static_cast<int8_t>(next());
+    for (int8_t& value : codes) value = static_cast<int8_t>(next());
+    for (uint32_t i = 0; i < kRows; ++i) row_facts[i] = {.01F, .01F, .01F * length_of(rows + i * kStride), 0};
+    for (uint32_t i = 0; i < kQueries; ++i) queries[i] = {length_of(codes + i * kStride), 1, 0, 0, 10};
+  }
+  static float length_of(const int8_t* code) {
+    float square = 0;
+    for (uint32_t i = 0; i < kStride; ++i) square += static_cast<float>(code[i] * code[i]);
+    return std::sqrt(square);
+  }
+  uint64_t found_hash() {
+    uint64_t hash = 0;
+    for (uint32_t i = 0; i < kQueries; ++i) {
+      if (n_found[i] > kCapacity) continue;
+      uint32_t* const first = found + uint64_t{i} * kCapacity;
+      std::sort(first, first + n_found[i]);
+      for (uint32_t j = 0; j < n_found[i]; ++j) hash = hash * 0x9E3779B97F4A7C15ULL + first[j] + 1;
+    }
+    return hash;
+  }
+};
+
+/// The rows that a device names for made-up queries, as one number.
+qv_status ask_made_up(qv_part* part, qv_lane* lane, MadeUp& made_up, uint64_t& hash) {
+  qv_dense job = {};
+  job.size = sizeof job;
+  job.n_queries = MadeUp::kQueries;
+  job.part = part;
+  job.codes = made_up.codes;
+  job.queries = made_up.queries;
+  job.capacity = MadeUp::kCapacity;
+  job.rows = made_up.found;
+  job.n_rows = made_up.n_found;
+  constexpr uint32_t kLongEnoughUs = 2000000;
+  qv_status status = start_dense(lane, &job);
+  if (status == QV_DONE) status = wait_for_job(lane, kLongEnoughUs);
+  if (status == QV_DONE) hash = made_up.found_hash();
+  return status == QV_BUSY ? QV_LOST : status;
+}
+
+/// Products of four warps are used only where they name the rows that the others do. QV_LOST if the device is.
+qv_status try_wide(qv_device* device, qv_part* part, qv_lane* lane, MadeUp& made_up) {
+  const uint32_t most_shared = device->most_shared;
+  uint64_t expected = 0;
+  uint64_t found = 0;
+  device->most_shared = 0;
+  qv_status status = ask_made_up(part, lane, made_up, expected);
+  if (status != QV_DONE) return status;
+  device->most_shared = most_shared;
+  status = ask_made_up(part, lane, made_up, found);
+  if (status != QV_DONE || found != expected) device->most_shared = 0;
+  return status;
+}
+
+qv_status check_wide(qv_device* device) {
+  if (device->most_shared == 0) return QV_DONE;
+  auto* const made_up = static_cast<MadeUp*>(take_pinned(device, sizeof(MadeUp)));
+  if (made_up == nullptr) return QV_NO_MEMORY;
+  made_up->fill();
+  const qv_part_shape shape = {sizeof shape, MadeUp::kStride, MadeUp::kRows};
+  qv_part* part = nullptr;
+  qv_lane* lane = nullptr;
+  qv_status status = make_part(device, &shape, &part);
+  if (status == QV_DONE) status = put_rows(part, 0, MadeUp::kRows, made_up->rows, made_up->row_facts);
+  if (status == QV_DONE) status = make_lane(device, &lane);
+  if (status == QV_DONE) status = try_wide(device, part, lane, *made_up);
+  if (status == QV_LOST) return status;  // what is given back to a lost device may wait for ever
+  if (lane != nullptr) free_lane(lane);
+  if (part != nullptr) free_part(part);
+  free_pinned(device, made_up);
+  if (status != QV_DONE) device->most_shared = 0;
+  return QV_DONE;
+}
+
+qv_status open_device(int32_t number, qv_device** out) {
+  qv_device* device = nullptr;
+  qv_status status = make_device(number, &device);
+  if (status != QV_DONE) return status;
+  status = check_wide(device);
+  if (status == QV_DONE) {
+    *out = device;
+  } else {
+    delete device;
+  }
+  return status;
 }
 
 const char* describe_last_error() { return last_error == cudaSuccess ? "" : cudaGetErrorString(last_error); }

@@ -15,6 +15,8 @@ import sys
 LIMITS = {
     "compare_tilesILNS1_4PassE0E": (80, 31 * 1024),
     "compare_tilesILNS1_4PassE1E": (80, 31 * 1024),
+    # A block of 384 threads alone on a multiprocessor; its shared memory is asked for at the launch.
+    "compare_tiles_wide": (168, 1024),
     "finish_pass": (40, 2048),
     "set_bars": (40, 2048),
     "start_searches": (40, 0),

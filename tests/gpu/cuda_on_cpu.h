@@ -8,21 +8,23 @@
 #define QV_CUDA_ON_CPU
 
 #include <atomic>
-#include <barrier>
 #include <bit>
 #include <cmath>
+#include <condition_variable>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "gpu/abi.h"
 
 #define __global__
+#define __host__
 #define __device__
 #define __shared__ static  // blocks run one after another
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 
 struct dim3 {
   dim3(unsigned x_blocks, unsigned y_blocks = 1) : x(x_blocks), y(y_blocks) {}  // NOLINT
@@ -37,10 +39,40 @@ namespace quiver::gpu_cuda {
 
 inline qv_status status_of(cudaError_t) { return QV_DONE; }
 
+/// As std::barrier, whose threads look again and again while they wait: too many do here.
+class MeetingPoint {
+ public:
+  explicit MeetingPoint(unsigned n) : n_(n), n_missing_(n) {}
+  void arrive_and_wait() {
+    std::unique_lock lock(mutex_);
+    const unsigned phase = phase_;
+    if (--n_missing_ == 0) return end_phase();
+    changed_.wait(lock, [&] { return phase_ != phase; });
+  }
+  void arrive_and_drop() {
+    const std::lock_guard lock(mutex_);
+    --n_;
+    if (--n_missing_ == 0) end_phase();
+  }
+
+ private:
+  void end_phase() {
+    ++phase_;
+    n_missing_ = n_;
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  unsigned n_;
+  unsigned n_missing_;
+  unsigned phase_ = 0;
+};
+
 /// What the threads of a warp show each other.
 struct WarpOnCpu {
   explicit WarpOnCpu(unsigned n) : barrier(n) {}
-  std::barrier<> barrier;
+  MeetingPoint barrier;
   float floats[32];
   uint32_t a[32][4];
   uint32_t b[32][2];
@@ -52,7 +84,7 @@ struct BlockOnCpu {
       warps.push_back(std::make_unique<WarpOnCpu>(n_threads - i < 32 ? n_threads - i : 32));
     }
   }
-  std::barrier<> barrier;
+  MeetingPoint barrier;
   std::atomic<int> votes = 0;
   std::vector<std::unique_ptr<WarpOnCpu>> warps;
 };
@@ -61,6 +93,7 @@ inline thread_local BlockOnCpu* this_block = nullptr;
 inline thread_local dim3 threadIdx(0);
 inline thread_local dim3 blockIdx(0, 0);
 inline thread_local dim3 blockDim(0);
+inline thread_local dim3 gridDim(0);
 
 inline WarpOnCpu& this_warp() { return *this_block->warps[threadIdx.x / 32]; }
 inline void __syncthreads() { this_block->barrier.arrive_and_wait(); }
@@ -121,24 +154,32 @@ inline void multiply(int (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)
   warp.barrier.arrive_and_wait();
 }
 
+/// All threads of one block; returns when they have ended.
+template <class... Parameters, class... Arguments>
+void run_block(void (*kernel)(Parameters...), dim3 number, dim3 n_blocks, uint32_t n_threads,
+               const Arguments&... arguments) {
+  BlockOnCpu block(n_threads);
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < n_threads; ++i) {
+    threads.emplace_back([&, i] {
+      this_block = &block;
+      threadIdx = dim3(i);
+      blockIdx = number;
+      blockDim = dim3(n_threads);
+      gridDim = n_blocks;
+      kernel(arguments...);
+      block.barrier.arrive_and_drop();
+    });
+  }
+  for (auto& thread : threads) thread.join();
+}
+
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), dim3 n_blocks, uint32_t n_threads, cudaStream_t,
             const Arguments&... arguments) {
   for (unsigned y = 0; y < n_blocks.y; ++y) {
     for (unsigned x = 0; x < n_blocks.x; ++x) {
-      BlockOnCpu block(n_threads);
-      std::vector<std::thread> threads;
-      for (unsigned i = 0; i < n_threads; ++i) {
-        threads.emplace_back([&, i] {
-          this_block = &block;
-          threadIdx = dim3(i);
-          blockIdx = dim3(x, y);
-          blockDim = dim3(n_threads);
-          kernel(arguments...);
-          block.barrier.arrive_and_drop();
-        });
-      }
-      for (auto& thread : threads) thread.join();
+      run_block(kernel, dim3(x, y), n_blocks, n_threads, arguments...);
     }
   }
 }
