@@ -147,8 +147,8 @@ TEST_P(CudaKernels, NameAllOfTheBestRows) {
         ASSERT_TRUE(lists[q]);
         gpu::testing::expect_complete(
             *lists[q], gpu::testing::all_scores(stored, queries[q].vector), queries[q].k, allowed);
-        // About as few as can be: rows of equal scores aside.
-        if (kind == Kind::kNormal && n > 100) {
+        // About as few as can be: rows of equal scores aside, and random ones of many dimensions.
+        if (kind == Kind::kNormal && n > 100 && dim < 500) {
           EXPECT_LT(lists[q]->size(), 3U * queries[q].k + 10);
         }
       }
