@@ -132,7 +132,9 @@ TEST_P(CudaKernels, NameAllOfTheBestRows) {
         Shape{400, 768, 1, Kind::kNormal}}) {
     for (const bool is_filtered : {false, true}) {
       const auto similarity = is_filtered ? Similarity::kNegL2Squared : Similarity::kDot;
-      if (GetParam() != 0 && n_queries > 3) continue;  // what is slow here is the same for all
+      // Threads are slow here, and what the products share is tested once.
+      if (GetParam() != 0 && (n_queries > 3 || (n > 1 && n < 300))) continue;
+      if (GetParam() == 128 && dim != 768) continue;
       SCOPED_TRACE(::testing::Message()
                    << n << " rows of " << dim << ", " << n_queries << " queries");
       const auto stored = gpu::testing::random_rows(n, dim, DType::kF32, kind, similarity, random);
