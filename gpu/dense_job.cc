@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/threads/parallel.h"
 #include "gpu/encode.h"
 #include "gpu/tiles/margin.h"
 
@@ -51,6 +52,28 @@ std::size_t queries_per_job(std::uint64_t k) {
   return std::clamp<std::uint64_t>(kMaxFound / room, 1, kMaxQueries);
 }
 
+/// Each query is written to its own place, so that threads need not wait for one another. Then
+/// those with a code move up.
+void DenseJob::write_queries(const Part& part, std::int8_t* codes, qv_query* queries) {
+  const std::size_t stride = part.stride();
+  std::vector<char> has_code(numbers_.size());
+  const auto write_one = [&](std::size_t j) {
+    const DenseQuery& query = queries_[numbers_[j]];
+    has_code[j] = encode_query(query.vector, rows_.similarity, codes + j * stride, queries[j]);
+    queries[j].k = static_cast<std::uint32_t>(query.k);
+  };
+  parallel_if_many(executor_, numbers_.size(), write_one);
+  for (std::size_t j = 0; j < numbers_.size(); ++j) {
+    if (has_code[j] == 0) continue;
+    const std::size_t n = written_.size();
+    if (n != j) {
+      std::memcpy(codes + n * stride, codes + j * stride, stride);
+      queries[n] = queries[j];
+    }
+    written_.push_back(numbers_[j]);
+  }
+}
+
 bool DenseJob::write(Lane& lane, const Part& part, const std::uint64_t* allowed) {
   std::uint64_t most = 0;
   for (const std::size_t i : numbers_) most = std::max(most, queries_[i].k);
@@ -61,15 +84,7 @@ bool DenseJob::write(Lane& lane, const Part& part, const std::uint64_t* allowed)
   if (memory == nullptr) return false;
   Pieces pieces(memory);
   const Places at = places(pieces, part, numbers_.size(), capacity);
-  for (const std::size_t i : numbers_) {
-    const std::size_t n = written_.size();
-    if (!encode_query(queries_[i].vector, rows_.similarity, at.codes + n * part.stride(),
-                      at.queries[n])) {
-      continue;
-    }
-    at.queries[n].k = static_cast<std::uint32_t>(queries_[i].k);
-    written_.push_back(i);
-  }
+  write_queries(part, at.codes, at.queries);
   if (allowed != nullptr) {
     std::memcpy(at.allowed, allowed, (part.n_rows() + 63) / 64 * sizeof(*allowed));
   }

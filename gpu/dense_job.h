@@ -20,10 +20,11 @@ inline constexpr std::size_t kMaxQueries = 256;
 /// Writes a job and reads its results. Borrows all it is given.
 class DenseJob {
  public:
-  /// `numbers`: which of `queries` the group is of. At most kMaxQueries.
+  /// `numbers`: which of `queries` the group is of. At most kMaxQueries. `executor` helps to write;
+  /// nullptr: nobody does.
   DenseJob(std::span<const DenseQuery> queries, std::span<const std::size_t> numbers,
-           const DenseRows& rows)
-      : queries_(queries), numbers_(numbers), rows_(rows) {}
+           const DenseRows& rows, Executor* executor)
+      : queries_(queries), numbers_(numbers), rows_(rows), executor_(executor) {}
 
   /// Prepares the job in the lane's memory. False if there is none. Queries without a code are
   /// left out.
@@ -35,9 +36,12 @@ class DenseJob {
   [[nodiscard]] std::size_t read(RowLists& lists) const;
 
  private:
+  void write_queries(const Part& part, std::int8_t* codes, qv_query* queries);
+
   std::span<const DenseQuery> queries_;
   std::span<const std::size_t> numbers_;
   const DenseRows& rows_;
+  Executor* const executor_;
   std::vector<std::size_t> written_;  ///< number of each query of the job
   qv_dense job_ = {};
 };

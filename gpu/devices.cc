@@ -69,6 +69,10 @@ struct Slot::Content {
     MutexLock lock(mutex);
     return state == State::kPresent;
   }
+  [[nodiscard]] bool is_usable() QV_EXCLUDES(mutex) {
+    MutexLock lock(mutex);
+    return state == State::kPresent && !part->device().is_lost();
+  }
   void set(State next, std::shared_ptr<const Part> filled) QV_EXCLUDES(mutex) {
     MutexLock lock(mutex);
     state = next;
@@ -83,6 +87,15 @@ std::shared_ptr<Slot::Content> Slot::content() {
   MutexLock lock(mutex_);
   if (content_ == nullptr) content_ = std::make_shared<Content>();
   return content_;
+}
+
+bool Slot::is_on_device() const {
+  std::shared_ptr<Content> content;
+  {
+    MutexLock lock(mutex_);
+    content = content_;
+  }
+  return content != nullptr && content->is_usable();
 }
 
 Result<std::unique_ptr<Devices>> Devices::open(const Options& options) {
@@ -266,7 +279,8 @@ std::shared_ptr<const Part> Devices::part_for(Slot& slot, const DenseRows& rows,
 
 Result<RowLists> Devices::find_best(Slot& slot, const DenseRows& rows,
                                     std::span<const DenseQuery> queries,
-                                    const std::uint64_t* allowed, const Cancel& cancel) {
+                                    const std::uint64_t* allowed, const Cancel& cancel,
+                                    Executor* executor) {
   RowLists lists(queries.size());
   const std::uint64_t n_bytes = rows.view.n_rows * rows.view.stride_bytes;
   if (n_bytes < options_.min_bytes) return lists;
@@ -292,7 +306,7 @@ Result<RowLists> Devices::find_best(Slot& slot, const DenseRows& rows,
   for (std::size_t first = 0; first < numbers.size(); first += n_together) {
     const auto group =
         std::span(numbers).subspan(first, std::min(n_together, numbers.size() - first));
-    DenseJob job(queries, group, rows);
+    DenseJob job(queries, group, rows, executor);
     const std::chrono::microseconds patience(group.size() * n_bytes / kCpuBytesPerUs);
     QV_TRY(run(job, part, allowed, patience, cancel, lists));
   }

@@ -109,12 +109,16 @@ class Devices {
   [[nodiscard]] bool is_useful() const;
   /// True if a device was lost: its driver may keep the process from ending as usual.
   [[nodiscard]] bool has_lost_device() const;
+  /// Jobs that can be at the devices at once.
+  [[nodiscard]] std::size_t n_lanes() const { return devices_.size() * Device::kLanes; }
   /// Asks a device about queries of one length. `slot` belongs to the rows. `allowed`: a bit for
   /// each row; nullptr: all. Rows that are not on a device yet are copied there in the background.
-  /// The only error is that of `cancel`.
+  /// `executor` helps to prepare many queries; nullptr: the calling thread does all. The only error
+  /// is that of `cancel`.
   [[nodiscard]] Result<RowLists> find_best(Slot& slot, const DenseRows& rows,
                                            std::span<const DenseQuery> queries,
-                                           const std::uint64_t* allowed, const Cancel& cancel);
+                                           const std::uint64_t* allowed, const Cancel& cancel,
+                                           Executor* executor = nullptr);
   [[nodiscard]] Report report() const;
   /// Waits until no rows are on their way to a device. For tests.
   void wait_for_loading();

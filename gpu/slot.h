@@ -16,12 +16,15 @@ class Slot {
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
 
+  /// True if a device that works has the rows now. Cheap.
+  [[nodiscard]] bool is_on_device() const QV_EXCLUDES(mutex_);
+
  private:
   friend class Devices;
   struct Content;
   [[nodiscard]] std::shared_ptr<Content> content() QV_EXCLUDES(mutex_);
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::shared_ptr<Content> content_ QV_GUARDED_BY(mutex_);  ///< made at the first use
 };
 

@@ -107,6 +107,8 @@ class Searcher {
   /// Estimated bytes that one default search reads. If arithmetic takes longer than reading, the
   /// bytes that could be read in that time. Decides whether a search gets its own thread.
   [[nodiscard]] virtual std::uint64_t bytes_per_search() const = 0;
+  /// True if a device answers exact searches now, hundreds of them in about the time of one.
+  [[nodiscard]] virtual bool is_on_device() const { return false; }
   [[nodiscard]] virtual MemoryUse memory() const = 0;
   /// Each row with a vector once, similar ones near one another: searches for them in this order
   /// read the same memory. Empty: no such order is known.

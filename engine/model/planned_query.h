@@ -19,14 +19,22 @@ struct QueryCost {
   /// reading this.
   static constexpr std::uint64_t kMaxSerialBytes = 4 * 1024 * 1024;
 
+  /// A pass on the CPU answers so many queries together: those of a tile of the exact scan. A
+  /// longer pass would only make the first query wait for the last.
+  static constexpr std::size_t kMostOnCpu = 8;
+  /// A job of a device takes so many at nearly the price of one (`gpu::kMaxQueries`).
+  static constexpr std::size_t kMostOnDevice = 256;
+
   /// Vectors, codes and, under a filter, payloads. Texts to be highlighted count several times.
   std::uint64_t read_bytes = 0;
   /// True if the query reads mainly dense vectors without an index, so that one pass over them can
   /// answer other queries that `are_searched_alike`, too.
   bool can_share_pass = false;
+  std::size_t most_together = kMostOnCpu;  ///< queries of a pass that is shared
 
   [[nodiscard]] bool is_small() const { return read_bytes <= kMaxSmallBytes; }
   [[nodiscard]] bool is_parallel() const { return read_bytes > kMaxSerialBytes; }
+  [[nodiscard]] bool is_for_device() const { return most_together > kMostOnCpu; }
 };
 
 /// A query and the snapshot that answers it. Immutable; any number of threads. Keeps the snapshot's

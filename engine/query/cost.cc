@@ -15,11 +15,13 @@ struct ReadBytes {
   std::uint64_t payload = 0;
   std::uint64_t vectors = 0;
   std::uint64_t unindexed_dense = 0;  ///< part of `vectors`
+  std::uint64_t on_device = 0;        ///< part of `unindexed_dense`
 
   ReadBytes& operator+=(const ReadBytes& other) {
     payload += other.payload;
     vectors += other.vectors;
     unindexed_dense += other.unindexed_dense;
+    on_device += other.on_device;
     return *this;
   }
 };
@@ -48,10 +50,20 @@ ReadBytes read_bytes(const Snapshot& snapshot, const Query& query) {
       const std::uint64_t n = data.searchers[f]->bytes_per_search() * n_vectors;
       bytes.vectors += n;
       const bool is_scan = query.params.exact || data.indexes[f].type == &index::kFlat;
-      if (is_scan && schema.kind == FieldKind::kDense) bytes.unindexed_dense += n;
+      if (!is_scan || schema.kind != FieldKind::kDense) continue;
+      bytes.unindexed_dense += n;
+      if (data.searchers[f]->is_on_device()) bytes.on_device += n;
     }
   }
   return bytes;
+}
+
+/// A large group reads what is not on a device again for each tile of queries, so that must be
+/// little.
+std::size_t most_together(const ReadBytes& bytes) {
+  const std::uint64_t on_cpu = bytes.vectors - bytes.on_device;
+  const bool is_on_device = bytes.on_device > 0 && on_cpu <= bytes.vectors / 8;
+  return is_on_device ? QueryCost::kMostOnDevice : QueryCost::kMostOnCpu;
 }
 
 /// Analysing a byte of text takes about as long as reading so many.
@@ -95,6 +107,7 @@ QueryCost estimate_cost(const Snapshot& snapshot, const Query& query) {
   QueryCost cost;
   cost.read_bytes = bytes.payload + bytes.vectors + highlighted_bytes(snapshot, query);
   cost.can_share_pass = is_plain_nearest(query) && bytes.unindexed_dense > bytes.vectors / 2;
+  if (cost.can_share_pass) cost.most_together = most_together(bytes);
   return cost;
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/threads/parallel.h"
 #include "engine/query/plan.h"
 #include "engine/query/stages/nearest.h"
 #include "engine/query/stages/threshold.h"
@@ -37,10 +38,13 @@ Result<> run_group(const SearchEnvironment& environment, std::span<const Query> 
     limits.push_back(n_ranked(queries[i]));
   }
   QV_TRY(auto rankings, search_nearest(environment, nearest, limits));
+  std::vector<Result<std::vector<Record>>> records(group.size());
+  parallel_if_many(environment.executor, group.size(), [&](std::size_t i) {
+    apply_threshold(*nearest[i], rankings[i]);
+    records[i] = records_of(environment, *nearest[i], rankings[i]);
+  });
   for (std::size_t i = 0; i < group.size(); ++i) {
-    const Query& query = queries[group[i]];
-    apply_threshold(query, rankings[i]);
-    QV_TRY(answers[group[i]], records_of(environment, query, rankings[i]));
+    QV_TRY(answers[group[i]], std::move(records[i]));
   }
   return {};
 }

@@ -24,6 +24,7 @@ class FlatSearcher final : public Searcher {
   Result<> count_terms(std::span<const std::uint32_t> terms, const RowFilter& filter,
                        std::span<std::uint64_t> counts, const Cancel& cancel) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
+  [[nodiscard]] bool is_on_device() const override { return on_device_.is_on_device(); }
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), 0}; }
 
  private:

@@ -1,10 +1,13 @@
 #include "service/api/runtime.h"
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "gpu/dense_job.h"
+#include "gpu/devices.h"
 
 namespace quiver::service::api {
 namespace {
@@ -22,6 +25,12 @@ std::string random_uuid() {
   return PointId::uuid(high, low).to_string();
 }
 
+static_assert(engine::QueryCost::kMostOnDevice == gpu::kMaxQueries);
+
+std::size_t n_lanes(const Options& options) {
+  return options.devices == nullptr ? 1 : std::max<std::size_t>(1, options.devices->n_lanes());
+}
+
 }  // namespace
 
 Runtime::Runtime(Options options, engine::Database& database, MetricsRegistry& metrics)
@@ -32,7 +41,7 @@ Runtime::Runtime(Options options, engine::Database& database, MetricsRegistry& m
       process_id_(random_uuid()),
       started_at_ms_(unix_time_ms()),
       quota_(options_.data_dir),
-      batcher_(std::make_shared<engine::Batcher>(database.compute())),
+      batcher_(std::make_shared<engine::Batcher>(database.compute(), n_lanes(options_))),
       blocking_(kBlockingThreads, "http-block"),
       reporting_(1, "http-tell"),
       long_running_(kBlockingThreads, "http-long") {

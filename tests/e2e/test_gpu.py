@@ -103,6 +103,42 @@ def test_many_clients_at_once(new_server):
     assert wrong == []
 
 
+def test_searches_that_wait_share_a_job(new_server):
+    """Many clients get what each gets without a device, and a job has more queries than a pass of the CPU."""
+    dim, n_clients = 128, 60
+    rng = random.Random(8)
+
+    def vector():
+        return [rng.gauss(0, 1) for _ in range(dim)]
+
+    points = [{"id": i, "vector": vector()} for i in range(4000)]
+    asked = [{"query": vector(), "limit": 10, "params": {"exact": True}} for _ in range(n_clients)]
+    plain, device = new_server(env=SEALED).start(), new_server(env=SEALED | EMULATED).start()
+    for server in (plain, device):
+        server.request("PUT", "/collections/c", {"vectors": {"size": dim, "distance": "Dot"}}).result
+        for first in range(0, len(points), 500):
+            server.request("PUT", "/collections/c/points?wait=true", {"points": points[first:first + 500]}).result
+    expected = [hits(plain, query) for query in asked]
+    found = [None] * n_clients
+
+    def ask(i):
+        found[i] = hits(device, asked[i])
+
+    deadline = time.monotonic() + patience(60)
+    per_job = 0
+    while per_job <= 8:
+        assert time.monotonic() < deadline, gpu(device)
+        before = gpu(device)["devices"][0]
+        threads = [threading.Thread(target=ask, args=(i,)) for i in range(n_clients)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == expected
+        after = gpu(device)["devices"][0]
+        per_job = (after["queries"] - before["queries"]) / max(1, after["jobs"] - before["jobs"])
+
+
 def test_rows_that_change_are_searched_as_they_are(new_server):
     """Deleted and new points count at once, whatever the device holds."""
     server = new_server(env=SEALED | EMULATED).start()

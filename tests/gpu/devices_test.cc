@@ -152,6 +152,34 @@ TEST(Dense, MoreQueriesThanAJobHolds) {
   EXPECT_EQ(devices->report().devices[0].n_done, 2U);
 }
 
+TEST(Dense, SeveralThreadsPrepareManyQueries) {
+  const auto devices = open_emulated();
+  Random random(18);
+  const auto rows = random_rows(200, 8, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  std::vector<std::vector<float>> queries;
+  for (int i = 0; i < 100; ++i) queries.push_back(random_vector(8, Kind::kNormal, random));
+  for (const std::size_t i : {3, 4, 50, 99}) queries[i].assign(8, 0);  // no code
+  Slot slot;
+  const auto alone = find(*devices, slot, rows, queries, 4);
+  std::vector<DenseQuery> asked;
+  for (const auto& query : queries) asked.push_back({query, 4});
+  Executor executor(3, "compute");
+  const Cancel cancel;
+  EXPECT_EQ(devices->find_best(slot, rows, asked, nullptr, cancel, &executor).value(), alone);
+  EXPECT_FALSE(alone[3]);
+  EXPECT_TRUE(alone[98]);
+}
+
+TEST(Devices, ASlotKnowsWhetherItsRowsAreOnADevice) {
+  const auto devices = open_emulated();
+  Random random(19);
+  const auto rows = random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  Slot slot;
+  EXPECT_FALSE(slot.is_on_device());
+  EXPECT_TRUE(find(*devices, slot, rows, {{1, 2, 3, 4}}, 3)[0]);
+  EXPECT_TRUE(slot.is_on_device());
+}
+
 TEST(Devices, RowsWithoutCodesAndRowsThatDoNotFitStayWithTheCaller) {
   Options options;
   options.memory_bytes = 100 * (64 + sizeof(qv_row));
@@ -331,6 +359,7 @@ TEST(Faults, ALostDeviceIsAskedNothingMore) {
   EXPECT_FALSE(find(*devices, slot, rows, {query}, 7)[0]);
   EXPECT_FALSE(devices->is_useful());
   EXPECT_TRUE(devices->report().devices[0].is_lost);
+  EXPECT_FALSE(slot.is_on_device());
   const std::uint64_t n_calls = emulated::n_calls();
   EXPECT_EQ(n_calls, 8U);
   EXPECT_FALSE(find(*devices, slot, rows, {query}, 7)[0]);

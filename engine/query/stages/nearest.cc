@@ -1,9 +1,11 @@
 #include "engine/query/stages/nearest.h"
 
 #include <array>
+#include <optional>
 #include <utility>
 #include <variant>
 
+#include "base/threads/parallel.h"
 #include "engine/query/stages/field_query.h"
 #include "engine/query/stages/segment_search.h"
 #include "engine/query/stages/stages.h"
@@ -40,16 +42,18 @@ class NearestStage final : public PlanStage {
 Result<std::vector<Ranking>> search_nearest(const SearchEnvironment& environment,
                                             std::span<const Query* const> queries,
                                             std::span<const std::uint64_t> limits) {
-  std::vector<FieldQuery> field_queries;
-  field_queries.reserve(queries.size());
-  for (const Query* query : queries) {
-    QV_TRY(auto one, field_query_of(environment, *query));
-    field_queries.push_back(std::move(one));
-  }
+  std::vector<std::optional<Result<FieldQuery>>> field_queries(queries.size());
+  parallel_if_many(environment.executor, queries.size(), [&](std::size_t i) {
+    field_queries[i].emplace(field_query_of(environment, *queries[i]));
+  });
   std::vector<const index::PreparedQuery*> prepared;
-  for (const auto& query : field_queries) prepared.push_back(&query.prepared);
-  QV_TRY(auto candidates, search_segments(environment, {prepared, limits, field_queries[0].field,
-                                                        nullptr, queries[0]->params}));
+  for (const auto& query : field_queries) {
+    if (!*query) return fail(query->error());
+    prepared.push_back(&(*query)->prepared);
+  }
+  const std::size_t field = (*field_queries[0])->field;
+  QV_TRY(auto candidates,
+         search_segments(environment, {prepared, limits, field, nullptr, queries[0]->params}));
   std::vector<Ranking> rankings;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     rankings.push_back({std::move(candidates[i]), prepared[i]->schema().metric});

@@ -28,6 +28,7 @@ class OsqSearcher final : public Searcher {
                         const RowFilter& filter, const SearchContext& context,
                         std::span<TopK* const> results, WorkCounters& work) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
+  [[nodiscard]] bool is_on_device() const override { return flat_.is_on_device(); }
   [[nodiscard]] MemoryUse memory() const override;
   [[nodiscard]] Description describe() const override;
 

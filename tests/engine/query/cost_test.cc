@@ -99,5 +99,42 @@ TEST(EstimateCost, APassIsSharedIfMostOfItIsWithoutAnIndex) {
   EXPECT_TRUE(estimate_cost(snapshot_of({segments[0], large}), query).can_share_pass);
 }
 
+/// Finds nothing; its rows are on a device.
+class DeviceSearcher final : public index::Searcher {
+ public:
+  explicit DeviceSearcher(std::uint64_t n_bytes) : n_bytes_(n_bytes) {}
+  Result<> search(const index::PreparedQuery&, const index::AnyParams&, const index::RowFilter&,
+                  const index::SearchContext&, index::TopK&, index::WorkCounters&) const override {
+    return {};
+  }
+  std::uint64_t bytes_per_search() const override { return n_bytes_; }
+  bool is_on_device() const override { return true; }
+  index::MemoryUse memory() const override { return {}; }
+
+ private:
+  const std::uint64_t n_bytes_;
+};
+
+Segment on_device(const Segment& segment, std::uint64_t n_bytes) {
+  auto data = std::make_shared<SegmentData>(*segment.data);
+  data->searchers[0] = std::make_shared<DeviceSearcher>(n_bytes);
+  Segment moved = segment;
+  moved.data = std::move(data);
+  return moved;
+}
+
+TEST(EstimateCost, MoreShareAPassIfNearlyAllRowsAreOnADevice) {
+  const CollectionConfig config = numbers_config();
+  const auto segments = NumbersWorld::segments(config);
+  const Query query = nearest_number("dot", 1, 3);
+  const auto most = [&](std::vector<Segment> of) {
+    return estimate_cost(snapshot_of(std::move(of)), query).most_together;
+  };
+  EXPECT_EQ(most(segments), QueryCost::kMostOnCpu);
+  EXPECT_EQ(most({on_device(segments[0], 1), segments[1]}), QueryCost::kMostOnCpu);
+  EXPECT_EQ(most({on_device(segments[0], 1 << 20), segments[1]}), QueryCost::kMostOnDevice);
+  EXPECT_EQ(most({on_device(segments[0], 1), on_device(segments[1], 1)}), QueryCost::kMostOnDevice);
+}
+
 }  // namespace
 }  // namespace quiver::engine::testing

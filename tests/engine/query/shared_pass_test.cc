@@ -52,6 +52,25 @@ TEST(RunQueries, AnswersEachAsAlone) {
   EXPECT_TRUE(run_queries(world.environment(), {}).value().empty());
 }
 
+TEST(RunQueries, SeveralThreadsAnswerLargeGroups) {
+  const NumbersWorld world;
+  Executor executor(3, "compute");
+  auto environment = world.environment();
+  environment.executor = &executor;
+  std::vector<Query> queries;
+  for (int i = 0; i < 50; ++i) {
+    queries.push_back(nearest_number("dot", static_cast<float>(i % 7 - 3), 1 + i % 9));
+    if (i % 3 == 0) queries.back().score_threshold = 2.0F;
+  }
+  const auto answers = run_queries(environment, queries).value();
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    SCOPED_TRACE(i);
+    expect_same_records(answers[i], Plan(queries[i]).run(world.environment()).value());
+  }
+  queries[17].kind = Nearest{DenseVector{1, 2}};
+  EXPECT_FALSE(run_queries(environment, queries));
+}
+
 TEST(RunQueries, AnErrorOfOneIsThatOfAll) {
   const NumbersWorld world;
   const std::vector<Query> queries = {nearest_number("dot", 1, 3), nearest_number("nosuch", 1, 3)};

@@ -62,9 +62,9 @@ using Answer = std::vector<std::vector<Hit>>;
 
 /// The queries one by one, or all together.
 Answer ask(const FlatSearcher& searcher, const Question& question, gpu::Devices* devices,
-           bool together) {
+           bool together, Executor* executor = nullptr) {
   const Cancel cancel;
-  const SearchContext context{cancel, nullptr, Prefer::kExact, devices};
+  const SearchContext context{cancel, executor, Prefer::kExact, devices};
   const auto filter = RowFilter::of(question.allowed);
   WorkCounters work;
   std::vector<TopK> heaps(question.queries.size(), TopK(question.k, question.ids));
@@ -124,6 +124,26 @@ TEST_P(DeviceSearch, HitsAreThoseOfTheCpu) {
                   has_device_form(schema) ? 2 * question.queries.size() : 0U);
       }
     }
+  }
+}
+
+TEST_P(DeviceSearch, SeveralThreadsScoreForManyQueries) {
+  FieldSchema schema = GetParam();
+  schema.dim = 9;
+  Random random(63);
+  auto question = random_question(schema, 700, random);
+  while (question.queries.size() < 60) {
+    question.queries.push_back(make_query(schema, random_vector(schema, {}, random)));
+  }
+  const FlatSearcher searcher(question.column);
+  const auto wanted = ask(searcher, question, nullptr, false);
+  EXPECT_FALSE(searcher.is_on_device());
+  const auto devices = open_devices();
+  Executor executor(3, "compute");
+  for (int i = 0; i < 2; ++i) {
+    expect_same_bits(ask(searcher, question, devices.get(), true, &executor), wanted);
+    devices->wait_for_loading();
+    EXPECT_EQ(searcher.is_on_device(), has_device_form(schema));
   }
 }
 
