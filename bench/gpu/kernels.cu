@@ -28,7 +28,19 @@ namespace {
     }                                                                                             \
   } while (false)
 
-constexpr uint32_t kMultiprocessors = 132;
+int attribute(cudaDeviceAttr name) {
+  int value = 0;
+  CHECK(cudaDeviceGetAttribute(&value, name, 0));
+  return value;
+}
+
+uint32_t n_multiprocessors() { return static_cast<uint32_t>(attribute(cudaDevAttrMultiProcessorCount)); }
+
+/// Shared memory of a block; 0: the device lacks the products of four warps.
+uint32_t most_shared() {
+  const bool is_wide = attribute(cudaDevAttrComputeCapabilityMajor) == 9;
+  return is_wide ? static_cast<uint32_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) : 0;
+}
 
 /// Median time of a call's work on the default stream, in ms.
 double time_of(const std::function<void()>& call, int n_rounds = 11) {
@@ -157,16 +169,15 @@ void print_limits() {
   fill<<<4096, 256>>>(a, kBytes, 1);
   const double copy = time_of([&] { CHECK(cudaMemcpyAsync(b, a, kBytes, cudaMemcpyDeviceToDevice)); });
   const auto copy_rate = 2 * kBytes / copy / 1e9;
-  CHECK(cudaFuncSetAttribute(wide_rate, cudaFuncAttributeMaxDynamicSharedMemorySize, 49152));
-  const double wide = time_of([&] { wide_rate<<<kMultiprocessors, 256, 49152>>>(out, 4000); });
-  const auto wide_ops = 2.0 * kMultiprocessors * 2 * 4000 * 4 * 64 * 256 * 32 / wide / 1e12;
-  const double warp = time_of([&] { warp_rate<false><<<kMultiprocessors * 4, 256>>>(out, 2000); });
-  const auto warp_ops = 2.0 * kMultiprocessors * 4 * 8 * 2000 * 16 * (16 * 8 * 32) / warp / 1e12;
-  const double bits = time_of([&] { warp_rate<true><<<kMultiprocessors * 4, 256>>>(out, 2000); });
-  const auto bit_ops = 2.0 * kMultiprocessors * 4 * 8 * 2000 * 16 * (16 * 8 * 256) / bits / 1e12;
+  const double wide = time_of([&] { wide_rate<<<n_multiprocessors(), 256, 49152>>>(out, 4000); });
+  const auto wide_ops = 2.0 * n_multiprocessors() * 2 * 4000 * 4 * 64 * 256 * 32 / wide / 1e12;
+  const double warp = time_of([&] { warp_rate<false><<<n_multiprocessors() * 4, 256>>>(out, 2000); });
+  const auto warp_ops = 2.0 * n_multiprocessors() * 4 * 8 * 2000 * 16 * (16 * 8 * 32) / warp / 1e12;
+  const double bits = time_of([&] { warp_rate<true><<<n_multiprocessors() * 4, 256>>>(out, 2000); });
+  const auto bit_ops = 2.0 * n_multiprocessors() * 4 * 8 * 2000 * 16 * (16 * 8 * 256) / bits / 1e12;
   const auto gather = [&](const void* from, uint64_t n_rows, uint32_t n_reads, uint32_t n_pieces) {
     const double ms = time_of([&] {
-      read_rows<<<kMultiprocessors * 8, 256>>>(static_cast<const uint4*>(from), n_rows, n_pieces, n_reads,
+      read_rows<<<n_multiprocessors() * 8, 256>>>(static_cast<const uint4*>(from), n_rows, n_pieces, n_reads,
                                                reinterpret_cast<uint32_t*>(out));
     });
     return static_cast<double>(n_reads) * n_pieces * 16 / ms / 1e6;
@@ -277,13 +288,11 @@ void check(qv_status status) {
 void compare(uint64_t n_rows, uint32_t stride, uint32_t n_queries, uint32_t k, bool is_euclid, bool is_timed) {
   const Data data(n_rows, stride, n_queries, k, is_euclid);
   Job job(data);
-  int most_shared = 0;
-  CHECK(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
-  const WidePlan plan = wide_plan(stride, n_queries, most_shared);
+  const WidePlan plan = wide_plan(stride, n_queries, most_shared());
   WideMaps maps;
   const bool has_maps = plan.n_columns != 0 && make_maps(job.shape, job.memory, plan, maps);
   const ComparePass wide = [&](bool is_sample) {
-    return launch_wide(is_sample, job.shape, job.memory, plan, maps, kMultiprocessors, nullptr);
+    return launch_wide(is_sample, job.shape, job.memory, plan, maps, n_multiprocessors(), nullptr);
   };
   check(launch_dense(job.shape, job.memory, nullptr));
   CHECK(cudaDeviceSynchronize());
