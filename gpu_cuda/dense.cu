@@ -81,11 +81,6 @@ __device__ void multiply_tile(Stage (&stages)[2], const int8_t* rows, const int8
   }
 }
 
-__device__ bool is_allowed(const DenseShape& shape, const DenseMemory& memory, uint64_t row) {
-  if (row >= shape.n_rows) return false;
-  return memory.allowed == nullptr || (memory.allowed[row / 64] >> (row % 64) & 1) != 0;
-}
-
 /// One of the two rows that a lane has sums of.
 struct OwnRow {
   uint64_t row;
@@ -273,19 +268,16 @@ qv_status launch_dense(const DenseShape& shape, const DenseMemory& memory, cudaS
   const uint32_t n_sampled = (shape.n_tiles + shape.sample_step - 1) / shape.sample_step;
   launch(write_margins, shape.n_tiles, tiles::kTileRows, stream, shape, memory);
   launch(start_searches, n_columns, kQueryTile, stream, shape, memory);
-  qv_status status = QV_DONE;
-  if (compare) {
-    status = compare(true);
-  } else {
-    launch(compare_tiles<Pass::kSample>, dim3(n_sampled, n_columns), kThreads, stream, shape, memory);
-  }
+  const ComparePass by_warps = [&](bool is_sample) {
+    launch(is_sample ? compare_tiles<Pass::kSample> : compare_tiles<Pass::kAll>,
+           dim3(is_sample ? n_sampled : shape.n_tiles, n_columns), kThreads, stream, shape, memory);
+    return QV_DONE;
+  };
+  const ComparePass& pass = compare ? compare : by_warps;
+  qv_status status = pass(true);
   launch(set_bars, shape.n_queries, kSelectThreads, stream, shape, memory);
-  for (int pass = 0; pass < 2 && status == QV_DONE; ++pass) {
-    if (compare) {
-      status = compare(false);
-    } else {
-      launch(compare_tiles<Pass::kAll>, dim3(shape.n_tiles, n_columns), kThreads, stream, shape, memory);
-    }
+  for (int i = 0; i < 2 && status == QV_DONE; ++i) {
+    status = pass(false);
     launch(finish_pass, shape.n_queries, kSelectThreads, stream, shape, memory);
   }
   return status == QV_DONE ? status_of(cudaGetLastError()) : status;

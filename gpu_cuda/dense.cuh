@@ -57,6 +57,12 @@ inline constexpr float kNone = -INFINITY;
 /// Queries of a block.
 inline constexpr uint32_t kQueryTile = 64;
 
+/// Whether the row may be named.
+__device__ inline bool is_allowed(const DenseShape& shape, const DenseMemory& memory, uint64_t row) {
+  if (row >= shape.n_rows) return false;
+  return memory.allowed == nullptr || (memory.allowed[row / 64] >> (row % 64) & 1) != 0;
+}
+
 /// Queues the comparison of all rows with all queries, or of the sample.
 using ComparePass = std::function<qv_status(bool is_sample)>;
 

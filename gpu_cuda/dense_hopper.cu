@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "gpu/tiles/margin.h"
+#include "gpu_cuda/dense_plan.cuh"
 #include "gpu_cuda/hopper.cuh"
 
 namespace quiver::gpu_cuda {
@@ -137,11 +138,8 @@ struct WideRow {
 };
 
 __device__ WideRow read_row(const DenseShape& shape, const DenseMemory& memory, uint32_t row) {
-  const bool is_there = row < shape.n_rows;
-  const bool is_allowed =
-      is_there && (memory.allowed == nullptr || (memory.allowed[row / 64] >> (row % 64) & 1) != 0);
   const qv_row& facts = memory.facts[row];
-  return {row, facts.scale, facts.square, memory.margins[row], is_allowed};
+  return {row, facts.scale, facts.square, memory.margins[row], is_allowed(shape, memory, row)};
 }
 
 __device__ float middle(const WideRow& row, float half_over_scale, int sum) {
@@ -329,7 +327,7 @@ WidePlan wide_plan(uint32_t stride, uint32_t n_queries, uint32_t most_shared) {
 
 bool make_maps(const DenseShape& shape, const DenseMemory& memory, const WidePlan& plan, WideMaps& out) {
   const uint64_t n_rows = uint64_t{shape.n_tiles} * tiles::kTileRows;
-  const uint64_t n_queries = (uint64_t{shape.n_queries} + kQueryTile - 1) / kQueryTile * kQueryTile;
+  const uint64_t n_queries = padded_queries(shape.n_queries);
   return hopper::make_map(memory.rows, n_rows, shape.stride, plan.slab, kUnitRows, out.rows) &&
          hopper::make_map(memory.codes, n_queries, shape.stride, plan.slab, plan.n_columns, out.queries);
 }
