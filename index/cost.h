@@ -29,8 +29,8 @@ inline constexpr double kMaxEffort = 1e6;
 inline constexpr float kSecondCodeDeviations = 4;
 /// Rows whose exact scores may be computed for `k` hits, chosen by second codes of 8 bits.
 [[nodiscard]] constexpr std::size_t n_rescored(std::size_t k) { return k + k / 4 + 4; }
-/// The same for second codes of 4 bits, whose errors are larger.
-[[nodiscard]] constexpr std::size_t n_rescored_by_half_bytes(std::size_t k) { return k + k + 12; }
+/// The same for second codes of 4 bits or of fewer dimensions, whose errors are larger.
+[[nodiscard]] constexpr std::size_t n_rescored_by_coarse_codes(std::size_t k) { return k + k + 12; }
 
 // --- Dense, filters: docs/decisions/0018 and 0023, `quiver bench ann --index ivf` with a filter.
 // ---

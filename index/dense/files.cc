@@ -11,8 +11,10 @@
 #include "base/observe/log.h"
 #include "base/observe/memory_budget.h"
 #include "index/cost.h"
+#include "index/dense/lists/initial_centroids.h"
 #include "index/dense/lists/row_source.h"
 #include "index/dense/lists/search/lists_files.h"
+#include "index/dense/lists/transform_file.h"
 #include "index/progress.h"
 
 namespace quiver::index::dense {
@@ -101,12 +103,25 @@ std::uint64_t graph_bytes(std::uint64_t n_rows, std::uint32_t padded_dim, const 
          (links.degree * (padded_dim * links.bits / kBitsPerByte + kLinkBytes) + padded_dim);
 }
 
+/// What the build may take over: of `older`, else of the former files of the same index.
+std::optional<Start> start_for(const FieldColumn& column, const Partition* older,
+                               const BuildContext& context) {
+  if (older != nullptr) return start_of(*older);
+  if (context.former == nullptr) return std::nullopt;
+  return read_start(*context.former, column.n_rows, column.dense().dim, context.seed);
+}
+
+/// True if the reduction is not that of these rows.
+bool takes_over(const std::optional<Start>& start, const RowTransform& transform) {
+  return start && transform.reduction() && start->transform == transform;
+}
+
 /// Writes the graph if the parameters want one. One that nobody asked for is left out if there is
 /// no memory for it: searches then read the lists.
-Result<> write_graph(const FieldColumn& column, const DenseBuildParams& params,
+Result<> write_graph(const RowSource& source, const DenseBuildParams& params,
                      const BuildContext& context, Directory& out) {
+  const FieldColumn& column = source.column();
   QV_TRY(const auto lists, open_lists_of(column, out));
-  const RowSource source(column, lists.candidates.rotation());
   const auto& facts = lists.candidates.lists().facts();
   if (!wants_graph(source, facts, params)) return {};
   const LinkParams links = link_params(params, facts.padded_dim);
@@ -129,6 +144,7 @@ Result<> write_graph(const FieldColumn& column, const DenseBuildParams& params,
 
 Result<> check(const DenseBuildParams& params) {
   QV_TRY(check_refine_bits(params.refine_bits));
+  QV_TRY(check_reduction(params));
   const auto refuse = [](std::string what) {
     return fail(Code::kInvalidArgument, std::move(what));
   };
@@ -146,13 +162,25 @@ Result<> check(const DenseBuildParams& params) {
 
 Result<> write_files(const FieldColumn& column, const DenseBuildParams& params,
                      const Partition* older, const BuildContext& context, Directory& out) {
+  const auto start = start_for(column, older, context);
+  QV_TRY(const RowTransform transform,
+         choose_transform(column, params, start ? &start->transform : nullptr, context));
+  RowSource source(column, transform);
+  source.keep(context);
   auto of_lists = static_cast<const ListsBuildParams&>(params);
   // Second codes save reading rows, and these are no larger than the codes.
-  const bool has_small_rows = is_small(column.dense().dtype);
+  const bool has_small_rows = is_small(column.dense().dtype) && !transform.reduction();
   if (has_small_rows && params.graph != "always") of_lists.refine_bits = 0;
   const double lists_done = params.graph == "never" ? 1 : kListsShareOfBuild;
-  QV_TRY(write_lists(column, of_lists, older, part_of(context, column.n_rows, 0, lists_done), out));
-  if (params.graph != "never") QV_TRY(write_graph(column, params, context, out));
+  const auto centroids = start ? start->centroids_for(transform) : std::span<const float>();
+  QV_TRY(const bool is_carried_over,
+         write_lists(source, of_lists, centroids, part_of(context, column.n_rows, 0, lists_done),
+                     out));
+  if (is_carried_over || takes_over(start, transform)) {
+    const auto used = is_carried_over ? centroids : std::span<const float>();
+    QV_TRY(write_start(transform, used, column.n_rows, out));
+  }
+  if (params.graph != "never") QV_TRY(write_graph(source, params, context, out));
   QV_TRY(try_out(column, params.graph == "auto", context, out));
   if (context.progress) context.progress(column.n_rows);
   return {};

@@ -151,7 +151,7 @@ Result<> try_out(const FieldColumn& column, bool may_drop_graph, const BuildCont
   if (column.n_present < kMinTrialRows) return {};
   QV_TRY(auto files, open_files(out, column));
   Trial trial(column, context);
-  QV_TRY(trial.prepare(RowSource(column, files.lists.rotation()), DenseSearcher(column, files)));
+  QV_TRY(trial.prepare(RowSource(column, files.lists.transform()), DenseSearcher(column, files)));
   if (may_drop_graph) {
     QV_TRY(files, without_poor_graph(trial, column, std::move(files), out));
   }

@@ -109,8 +109,9 @@ Result<> write_lists(const FieldColumn& column, const Choice& choice,
   const auto listing = part_of(context, column.n_rows, shares.vectors, 1);
   QV_TRY(const auto vectors,
          encode_documents(column, *choice.stage.encoder, encoding, out, kVectorsFile));
-  QV_TRY(dense::write_lists(vectors, list_params(params, vectors, choice.facts), nullptr, listing,
-                            out));
+  const dense::RowTransform rotation(vectors.dense().dim, context.seed);
+  const dense::RowSource source(vectors, rotation);
+  QV_TRY(dense::write_lists(source, list_params(params, vectors, choice.facts), {}, listing, out));
   return out.remove_file(kVectorsFile);
 }
 

@@ -8,10 +8,10 @@ namespace {
 TEST(Cost, SpareRowsGrowWithTheHits) {
   EXPECT_EQ(cost::n_rescored(10), 16U);
   EXPECT_EQ(cost::n_rescored(100), 129U);
-  EXPECT_EQ(cost::n_rescored_by_half_bytes(10), 32U);
+  EXPECT_EQ(cost::n_rescored_by_coarse_codes(10), 32U);
   for (std::size_t k = 0; k < 100; ++k) {
     EXPECT_GT(cost::n_rescored(k), k);
-    EXPECT_GT(cost::n_rescored_by_half_bytes(k), cost::n_rescored(k));
+    EXPECT_GT(cost::n_rescored_by_coarse_codes(k), cost::n_rescored(k));
   }
 }
 

@@ -68,7 +68,7 @@ Result<WalkHits> Walk::find(const WalkRequest& request) const {
 
 void Walk::prepare(const WalkRequest& request, Scratch& scratch) const {
   scratch.query = lists_.rotate(request.vector, scratch.lines);
-  scratch.byte_query.set(scratch.query.values);
+  scratch.byte_query.set(scratch.query.values, scratch.query.lost);
   const std::size_t n = graph_.facts().n;
   for (const std::uint32_t node : scratch.nodes) scratch.seen[node / 64] = 0;
   if (scratch.seen.size() * 64 < n) scratch.seen.resize(n / 64 + 1);
@@ -160,7 +160,9 @@ WalkEnd Walk::end_of(const WalkRequest& request, const Scratch& scratch) const {
 void Walk::choose(const WalkRequest& request, Scratch& scratch) const {
   auto& visits = scratch.visits;
   const std::size_t k = request.k;
-  const std::size_t want = std::min(visits.size(), cost::n_rescored(k));
+  const bool is_reduced = lists_.transform().reduction().has_value();
+  const std::size_t most = is_reduced ? cost::n_rescored_by_coarse_codes(k) : cost::n_rescored(k);
+  const std::size_t want = std::min(visits.size(), most);
   std::partial_sort(visits.begin(), visits.begin() + static_cast<std::ptrdiff_t>(want),
                     visits.end());
   const auto& second = *lists_.second();

@@ -29,7 +29,8 @@ void read_halves(const std::byte* codes, std::uint32_t dim, std::uint8_t* out) {
 
 }  // namespace
 
-void ByteQuery::set(std::span<const float> query) {
+void ByteQuery::set(std::span<const float> query, float lost_by_reduction) {
+  lost = lost_by_reduction;
   values.resize(query.size());
   const float largest = kernels().grid.largest(query.data(), query.size());
   scale = largest / 127.0F;
@@ -124,7 +125,7 @@ float ByteRows::deviation(const ByteQuery& query, std::uint32_t row) const {
   const ByteFactors& factors = factors_[row];
   const float of_row = query.squares * factors.scale * factors.scale;
   const float of_query = factors.square * query.scale * query.scale;
-  const float product = std::sqrt((of_row + of_query) / 12);
+  const float product = std::sqrt((of_row + of_query) / 12 + query.lost * factors.square);
   return similarity_ == Similarity::kNegL2Squared ? 2 * product : product;
 }
 

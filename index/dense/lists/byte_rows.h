@@ -23,8 +23,9 @@ struct ByteQuery {
   float scale = 0;    ///< value = scale * byte, rounded
   float sum = 0;      ///< sum of the bytes
   float squares = 0;  ///< |query|^2
+  float lost = 0;     ///< `RotatedQuery::lost`
 
-  void set(std::span<const float> query);
+  void set(std::span<const float> query, float lost_by_reduction = 0);
 };
 
 /// Mapped and immutable; copies share memory.

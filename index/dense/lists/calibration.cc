@@ -55,22 +55,21 @@ Result<> find_neighbours(const RowSource& source, CalibrationSample& sample,
 }
 
 /// Writes to `gaps` how far each list's key is below the best one, in `gap_unit`s, for row `row` as
-/// the query. Returns how far `score`, of that query, is above the best key.
-float measure_gaps(const RowSource& source, std::uint32_t row, float score, const ListView& lists,
-                   const PartitionFacts& facts, std::span<float> gaps) {
+/// the query. Returns how far the score of row `other` is above the best key.
+float measure_gaps(const RowSource& source, std::uint32_t row, std::uint32_t other,
+                   const ListView& lists, const PartitionFacts& facts, std::span<float> gaps) {
   const std::uint32_t dim = source.dim();
   const Similarity similarity = similarity_of(source.column().schema.metric);
+  const auto& kernel = kernels().dense(similarity, RowType::kF32);
   std::vector<float> values(dim);
-  source.read(row, values.data());
-  const double length = kernels().convert.norm(values.data(), dim);
+  std::vector<float> other_values(dim);
+  source.read_as_query(row, values.data());
+  source.read(other, other_values.data());
   stretch(similarity, facts.length, values);
-  if (length > 0) {
-    score *= static_cast<float>(kernels().convert.norm(values.data(), dim) / length);
-  }
-  kernels()
-      .dense(similarity, RowType::kF32)
-      .many(values.data(), dim, reinterpret_cast<const std::byte*>(lists.centroids.data()),
-            dim * sizeof(float), gaps.size(), gaps.data());
+  const float score =
+      kernel.one(values.data(), dim, reinterpret_cast<const std::byte*>(other_values.data()));
+  kernel.many(values.data(), dim, reinterpret_cast<const std::byte*>(lists.centroids.data()),
+              dim * sizeof(float), gaps.size(), gaps.data());
   for (std::size_t list = 0; list < gaps.size(); ++list) {
     gaps[list] = list_key(similarity, gaps[list], lists.reaches[list]);
   }
@@ -120,7 +119,7 @@ Result<UsualSearch> usual_search(const RowSource& source, const ListView& lists,
   for (std::size_t j = 0; j < sample.rows.size(); ++j) {
     const auto gaps = std::span(all).subspan(j * n_lists, n_lists);
     const auto hits = sample.neighbours[j].take_sorted();
-    const float last = hits.empty() ? 0 : hits.back().score;
+    const std::uint32_t last = hits.empty() ? sample.rows[j] : numbers[hits.back().row];
     const float rise = measure_gaps(source, sample.rows[j], last, lists, facts, gaps);
     const std::size_t n_near = std::min(hits.size(), kNearestPerRow + 1);
     for (const Hit& hit : std::span(hits).first(n_near)) {

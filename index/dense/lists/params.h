@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/params.h"
 
@@ -20,6 +21,13 @@ struct ListsBuildParams {
   /// 0 (none). Fewer bits: less memory, more exact scores. u8 fields have none: their rows are no
   /// larger.
   std::uint32_t refine_bits = 8;
+  /// Fewer dimensions for the lists, their codes and the graph: `pca` (the directions of most
+  /// variance), `random` (a very sparse random projection), `none`, or `auto`: `pca` if half of the
+  /// dimensions keep 95 % of the variance. Hits are scored over all dimensions.
+  std::string reduce = "auto";
+  /// Dimensions that are left, a multiple of 32. 0: as many as keep 95 % of the variance; with
+  /// `random` half of them.
+  std::uint32_t reduced_dims = 0;
   /// True: one bit per dimension of each row is kept once more, in the order of rows, for searches
   /// with a strict filter. Memory: an eighth of a byte per dimension and 12 bytes, rounded up
   /// to 64.
@@ -31,6 +39,8 @@ struct ListsBuildParams {
     v(field("bits", &ListsBuildParams::bits, {.min = 1, .max = 8}));
     v(field("spill", &ListsBuildParams::spill));
     v(field("refine_bits", &ListsBuildParams::refine_bits, {.min = 0, .max = 8}));
+    v(field("reduce", &ListsBuildParams::reduce));
+    v(field("reduced_dims", &ListsBuildParams::reduced_dims, {.min = 0, .max = 8192}));
     v(field("signs", &ListsBuildParams::signs));
   }
 };

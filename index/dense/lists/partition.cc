@@ -5,6 +5,7 @@
 #include "base/views.h"
 #include "encoders/transforms/rotation.h"
 #include "index/dense/lists/sections.h"
+#include "index/dense/lists/transform_file.h"
 
 namespace quiver::index::dense {
 namespace {
@@ -19,10 +20,8 @@ Result<PartitionFacts> read_facts(const SectionReader& reader, const FieldSchema
     return reader.damaged(fmt::format("rotation version {}, expected {}", facts.rotation_version,
                                       encoders::Rotation::kVersion));
   }
-  if (facts.n_bits < 1 || facts.n_bits > 8 ||
-      facts.padded_dim != encoders::Rotation(facts.dim, 0).padded_dim()) {
-    return reader.damaged(
-        fmt::format("codes of {} bits, {} dimensions", facts.n_bits, facts.padded_dim));
+  if (facts.n_bits < 1 || facts.n_bits > 8) {
+    return reader.damaged(fmt::format("codes of {} bits", facts.n_bits));
   }
   return facts;
 }
@@ -60,6 +59,11 @@ Result<Partition> Partition::open(const SectionReader& reader, const FieldSchema
                                   std::uint32_t n_rows) {
   Partition lists;
   QV_TRY(lists.facts_, read_facts(reader, schema));
+  QV_TRY(lists.transform_, read_transform(reader, schema.dim, lists.facts_.rotation_seed));
+  if (lists.facts_.padded_dim != lists.transform().padded_dim()) {
+    return reader.damaged(fmt::format("{} dimensions after their transform, expected {}",
+                                      lists.facts_.padded_dim, lists.transform().padded_dim()));
+  }
   const auto& facts = lists.facts_;
   const std::uint64_t n_lists = facts.n_lists;
   const std::uint64_t n_blocks = facts.n_positions / CodeBlocks::kRows;

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "index/dense/lists/params.h"
 #include "index/dense/lists/row_source.h"
+#include "index/dense/lists/row_transform.h"
 #include "index/index.h"
 #include "kernels/kernels.h"
 
@@ -52,13 +53,14 @@ struct Depths {
 
 /// Scales a query to `length`, the length of rows, under Dot; leaves it under distances. The order
 /// of rows does not depend on it, but codes estimate best at that length: part of the estimate is
-/// the row's own.
-inline void stretch(Similarity similarity, float length, std::span<float> query) {
-  if (similarity != Similarity::kDot) return;
+/// the row's own. Returns the factor.
+inline float stretch(Similarity similarity, float length, std::span<float> query) {
+  if (similarity != Similarity::kDot) return 1;
   const auto norm = static_cast<float>(kernels().convert.norm(query.data(), query.size()));
   const float factor = norm > 0 ? length / norm : 0;
-  if (!std::isnormal(factor)) return;
+  if (!std::isnormal(factor)) return 1;
   kernels().convert.scale(query.data(), query.size(), factor, query.data());
+  return factor;
 }
 
 /// Unit of gaps between keys: the typical spread of scores within a list. `best`: the key of the
@@ -82,6 +84,7 @@ class Partition {
                                 std::uint32_t n_rows);
 
   [[nodiscard]] const PartitionFacts& facts() const { return facts_; }
+  [[nodiscard]] const RowTransform& transform() const { return *transform_; }
   [[nodiscard]] std::uint32_t n_lists() const { return facts_.n_lists; }
   [[nodiscard]] CodeBlocks blocks(std::uint32_t list) const {
     return blocks_of(list_blocks_[list], list_blocks_[list + 1]);
@@ -112,6 +115,7 @@ class Partition {
   [[nodiscard]] CodeBlocks blocks_of(std::size_t begin, std::size_t end) const;
 
   PartitionFacts facts_;
+  std::optional<RowTransform> transform_;  ///< set by `open`
   SharedSpan<std::uint32_t> list_blocks_;  ///< `[n_lists + 1]`
   SharedSpan<std::uint32_t> rows_;
   SharedBytes blocks_;

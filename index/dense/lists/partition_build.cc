@@ -11,6 +11,7 @@
 #include "index/dense/lists/partition.h"
 #include "index/dense/lists/row_source.h"
 #include "index/dense/lists/sections.h"
+#include "index/dense/lists/transform_file.h"
 #include "index/parallel.h"
 #include "index/progress.h"
 
@@ -216,7 +217,7 @@ std::uint32_t n_lists_for(std::uint32_t n_rows, const ListsBuildParams& params) 
 Result<bool> Partition::write(const RowSource& source, const ListsBuildParams& params,
                               std::span<const float> start, const BuildContext& context,
                               SectionWriter& writer) {
-  const auto& rotation = source.rotation();
+  const RowTransform& transform = source.transform();
   const std::uint32_t n_rows = source.column().n_rows;
   const ClusterOptions options{
       .n_clusters = n_lists_for(source.n(), params), .seed = context.seed, .start = start};
@@ -230,13 +231,14 @@ Result<bool> Partition::write(const RowSource& source, const ListsBuildParams& p
            second_lists(read, source.n(), clusters, kSpillWeight,
                         part_of(context, n_rows, kClusteredShare, kSpilledShare, source.n())));
   }
-  const PartitionFacts facts{.dim = rotation.dim(),
+  const PartitionFacts facts{.dim = transform.dim(),
                              .padded_dim = source.dim(),
                              .n_bits = params.bits,
-                             .rotation_seed = rotation.seed(),
+                             .rotation_seed = transform.seed(),
                              .rotation_version = encoders::Rotation::kVersion,
                              .is_spilled = is_spilled ? 1U : 0U,
                              .refine_bits = params.refine_bits};
+  write_transform(transform, writer);
   const bool is_carried_over = clusters.is_carried_over;
   QV_TRY(
       PartitionWriter(source, params, context, writer).write(facts, std::move(clusters), second));

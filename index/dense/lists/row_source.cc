@@ -1,12 +1,13 @@
 #include "index/dense/lists/row_source.h"
 
+#include "index/parallel.h"
 #include "index/stored_rows.h"
 
 namespace quiver::index::dense {
 
-RowSource::RowSource(const FieldColumn& column, const encoders::Rotation& rotation)
+RowSource::RowSource(const FieldColumn& column, const RowTransform& transform)
     : column_(column),
-      rotation_(rotation),
+      transform_(transform),
       normalise_(column.schema.metric == Metric::kCosine),
       rows_(list_present_rows(column)) {}
 
@@ -21,13 +22,43 @@ void RowSource::read_stored(std::uint32_t i, float* out) const {
   to_floats(column.rows().row(rows_[i]), column.dtype, column.dim, out);
 }
 
+void RowSource::read_normal(std::uint32_t i, float* out) const {
+  read_stored(i, out);
+  if (normalise_) to_unit_length(out, column_.dense().dim);
+}
+
 void RowSource::read(std::uint32_t i, float* out) const {
+  if (!kept_.empty()) {
+    std::copy_n(&kept_[std::size_t{i} * dim()], dim(), out);
+    return;
+  }
   thread_local std::vector<float> values;
-  const std::uint32_t dim = column_.dense().dim;
-  values.resize(dim);
-  read_stored(i, values.data());
-  if (normalise_) to_unit_length(values.data(), dim);
-  rotation_.apply(values.data(), out);
+  values.resize(column_.dense().dim);
+  read_normal(i, values.data());
+  transform_.apply_to_row(values.data(), out);
+}
+
+void RowSource::read_as_query(std::uint32_t i, float* out) const {
+  std::vector<float> values(column_.dense().dim);
+  read_normal(i, values.data());
+  transform_.apply_to_query(values.data(), out);
+}
+
+void RowSource::keep(const BuildContext& context) {
+  constexpr std::uint32_t kRowsPerTask = 256;
+  if (!transform_.reduction() || n() == 0) return;
+  const std::size_t n_values = std::size_t{n()} * dim();
+  auto promise = process_memory().promise(n_values * sizeof(float), "reduced rows of a build");
+  if (!promise) return;
+  memory_ = *std::move(promise);
+  std::vector<float> all(n_values);
+  for_each(context, (n() + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
+    const auto begin = static_cast<std::uint32_t>(task) * kRowsPerTask;
+    for (std::uint32_t i = begin; i < std::min(n(), begin + kRowsPerTask); ++i) {
+      read(i, &all[std::size_t{i} * dim()]);
+    }
+  });
+  kept_ = std::move(all);
 }
 
 }  // namespace quiver::index::dense

@@ -1,5 +1,5 @@
-// Rows of a dense column as the index sees them: f32, of unit length under Cosine, rotated. Rows
-// with a vector are numbered from 0.
+// Rows of a dense column as the index sees them: f32, of unit length under Cosine, transformed.
+// Rows with a vector are numbered from 0.
 #pragma once
 
 #include <algorithm>
@@ -7,22 +7,31 @@
 #include <span>
 #include <vector>
 
-#include "encoders/transforms/rotation.h"
+#include "base/observe/memory_budget.h"
+#include "index/dense/lists/row_transform.h"
 #include "index/index.h"
 #include "index/vector_column.h"
 
 namespace quiver::index::dense {
 
-/// Any number of threads. Borrows the column and the rotation.
+/// Any number of threads. Borrows the column and the transform.
 class RowSource {
  public:
-  RowSource(const FieldColumn& column, const encoders::Rotation& rotation);
+  RowSource(const FieldColumn& column, const RowTransform& transform);
 
-  [[nodiscard]] std::uint32_t dim() const { return rotation_.padded_dim(); }
-  [[nodiscard]] const encoders::Rotation& rotation() const { return rotation_; }
+  /// Transforms all rows and keeps them, if they are reduced and there is memory for it: a build
+  /// reads each row many times. Before any other thread reads.
+  void keep(const BuildContext& context);
+
+  [[nodiscard]] std::uint32_t dim() const { return transform_.padded_dim(); }
+  [[nodiscard]] const RowTransform& transform() const { return transform_; }
   /// Writes the `i`-th row that has a vector to `out`, `[dim()]`.
   void read(std::uint32_t i, float* out) const;
+  /// The same as a query sees itself.
+  void read_as_query(std::uint32_t i, float* out) const;
   [[nodiscard]] std::uint32_t n() const { return static_cast<std::uint32_t>(rows_.size()); }
+  /// Writes the `i`-th row before its transform to `out`, `[column().dense().dim]`.
+  void read_normal(std::uint32_t i, float* out) const;
   /// Writes the stored values to `out`, `[column().dense().dim]`.
   void read_stored(std::uint32_t i, float* out) const;
   [[nodiscard]] const FieldColumn& column() const { return column_; }
@@ -34,9 +43,11 @@ class RowSource {
 
  private:
   const FieldColumn& column_;
-  const encoders::Rotation& rotation_;
+  const RowTransform& transform_;
   bool normalise_;
   std::vector<std::uint32_t> rows_;
+  MemoryPromise memory_;
+  std::vector<float> kept_;  ///< `[n, dim]`, or empty
 };
 
 /// Rows `[first, end)` of the column; `[begin, next)` are those of the source among them.

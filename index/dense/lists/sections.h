@@ -22,6 +22,9 @@ enum Section : std::uint32_t {
   kSignFacts = 30,
   kSignCentre = 31,
   kSigns = 32,
+  kReductionFacts = 40,
+  kReductionMatrix = 41,
+  kReductionTail = 42,
 };
 
 }  // namespace quiver::index::dense

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/threads/cancel.h"
-#include "encoders/transforms/rotation.h"
 #include "index/dense/lists/byte_rows.h"
 #include "index/dense/lists/params.h"
 #include "index/dense/lists/partition.h"
@@ -83,7 +82,7 @@ class CandidateSearch {
   /// that several requests scan is read once.
   Result<> find_each(std::span<const CandidateRequest> requests, const TakeCandidates& take) const;
 
-  /// The rotated query with its look-up tables. Valid until `lines` change.
+  /// The transformed query with its look-up tables. Valid until `lines` change.
   [[nodiscard]] RotatedQuery rotate(std::span<const float> vector, QueryLines& lines) const;
   /// Share of the rows with a vector that a filter allows, at most 1.
   [[nodiscard]] double selectivity(std::size_t n_allowed) const;
@@ -96,7 +95,7 @@ class CandidateSearch {
   [[nodiscard]] const Partition& lists() const { return lists_; }
   [[nodiscard]] const ByteRows* second() const { return second_ ? &*second_ : nullptr; }
   [[nodiscard]] bool has_signs() const { return signs_.has_value(); }
-  [[nodiscard]] const encoders::Rotation& rotation() const { return rotation_; }
+  [[nodiscard]] const RowTransform& transform() const { return lists_.transform(); }
   [[nodiscard]] Similarity similarity() const { return similarity_; }
   [[nodiscard]] Description describe() const;
 
@@ -122,6 +121,7 @@ class CandidateSearch {
   [[nodiscard]] std::size_t rows_of_depth(const Search& search) const;
   [[nodiscard]] float least_key(const Search& search, const Probe& first,
                                 const CodeScan& scan) const;
+  [[nodiscard]] float usual_loss(const RotatedQuery& query) const;
   template <class Take>
   Result<> score_allowed(const Search& search, Take&& take) const;
   template <class Take>
@@ -142,6 +142,7 @@ class CandidateSearch {
                                             const CodeScan& scan) const;
   void scan_list(const Search& search, const Probe& probe, const std::byte* next,
                  CodeScan& scan) const;
+  [[nodiscard]] std::size_t n_rescored(const CandidateRequest& request) const;
   void collect_rows(const CodeHits& hits, Scratch& scratch) const;
   void refine(const Search& search) const;
   void drop_hopeless(const Search& search, CodeHits& hits) const;
@@ -149,7 +150,6 @@ class CandidateSearch {
   Partition lists_;
   std::optional<ByteRows> second_;
   std::optional<SignRows> signs_;
-  encoders::Rotation rotation_;
   Similarity similarity_;
   std::uint32_t n_rows_;
   std::uint32_t n_present_;

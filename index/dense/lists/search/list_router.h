@@ -23,10 +23,11 @@ struct Probe {
   }
 };
 
-/// A rotated query; under Dot as long as rows (`stretch`).
+/// A transformed query; under Dot as long as rows (`stretch`).
 struct RotatedQuery {
   std::span<const float> values;  ///< `[padded_dim]`
   CodeTables tables;
+  float lost = 0;  ///< square of the usual error of <q, x> for |x| = 1, by a reduction
 };
 
 /// Memory of a rotated query, aligned to cache lines.

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "base/io/section_file.h"
-#include "index/dense/lists/initial_centroids.h"
 #include "index/dense/lists/sections.h"
 #include "index/index_file.h"
 #include "index/progress.h"
@@ -25,12 +24,6 @@ constexpr SectionFormat kSignsFormat{"dense index's sign codes", "QVIVFSGN", "QV
 /// Shares of the progress at which second codes and sign codes are written.
 constexpr double kSecondCodesShare = 0.05;
 constexpr double kSignsShare = 0.07;
-
-std::vector<float> start_for(const Partition* older, const Directory* former, std::uint32_t n_rows,
-                             const encoders::Rotation& rotation) {
-  if (older != nullptr) return start_of(*older, rotation);
-  return former != nullptr ? read_start(*former, n_rows, rotation) : std::vector<float>();
-}
 
 Result<> write_second(const RowSource& source, const ListsBuildParams& params,
                       const BuildContext& context, Directory& out) {
@@ -57,26 +50,25 @@ Result<> check_refine_bits(std::uint32_t bits) {
   return fail(Code::kInvalidArgument, fmt::format("refine_bits is {}, must be 8, 4 or 0", bits));
 }
 
-Result<> write_lists(const FieldColumn& column, const ListsBuildParams& params,
-                     const Partition* older, const BuildContext& context, Directory& out) {
-  const encoders::Rotation rotation(column.dense().dim, context.seed);
-  const RowSource source(column, rotation);
+Result<bool> write_lists(const RowSource& source, const ListsBuildParams& params,
+                         std::span<const float> start, const BuildContext& context,
+                         Directory& out) {
+  const std::uint32_t n_rows = source.column().n_rows;
   if (params.refine_bits != 0) {
-    const auto part = part_of(context, column.n_rows, 0, kSecondCodesShare);
+    const auto part = part_of(context, n_rows, 0, kSecondCodesShare);
     QV_TRY(write_second(source, params, part, out));
   }
   if (params.signs) {
-    const auto part = part_of(context, column.n_rows, kSecondCodesShare, kSignsShare);
+    const auto part = part_of(context, n_rows, kSecondCodesShare, kSignsShare);
     QV_TRY(write_signs(source, part, out));
   }
   QV_TRY(auto file, out.create_file(kListsFile));
   SectionWriter writer(kListsFormat, std::move(file));
-  const auto lists = part_of(context, column.n_rows, kSignsShare, 1);
-  const auto start = start_for(older, context.former, column.n_rows, rotation);
+  const auto lists = part_of(context, n_rows, kSignsShare, 1);
   QV_TRY(const bool is_carried_over, Partition::write(source, params, start, lists, writer));
   if (params.signs) writer.section(kHasSigns, std::span<const std::uint32_t>({1}));
-  QV_TRY(writer.finish(column.n_rows));
-  return is_carried_over ? write_start(start, column.n_rows, out) : Result<>();
+  QV_TRY(writer.finish(n_rows));
+  return is_carried_over;
 }
 
 Result<OpenLists> open_lists(const Directory& directory, const ListsColumn& column) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/io/file.h"
 #include "index/dense/lists/params.h"
+#include "index/dense/lists/row_source.h"
 #include "index/dense/lists/search/candidate_search.h"
 #include "index/index.h"
 
@@ -13,11 +15,10 @@ namespace quiver::index::dense {
 /// kInvalidArgument unless second codes may have `bits` bits.
 [[nodiscard]] Result<> check_refine_bits(std::uint32_t bits);
 
-/// Writes the lists of a dense column and, if `params` ask for them, second codes. `older`: lists
-/// of an index that shares many of these rows, or nullptr; then initial centroids of
-/// `context.former` are used, if there are any.
-Result<> write_lists(const FieldColumn& column, const ListsBuildParams& params,
-                     const Partition* older, const BuildContext& context, Directory& out);
+/// Writes the lists of a dense column and, if `params` ask for them, second codes and sign codes.
+/// `start`: centroids to begin with, or empty. True if the lists began there.
+Result<bool> write_lists(const RowSource& source, const ListsBuildParams& params,
+                         std::span<const float> start, const BuildContext& context, Directory& out);
 
 struct OpenLists {
   CandidateSearch candidates;

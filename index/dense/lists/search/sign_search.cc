@@ -136,12 +136,19 @@ Result<> CandidateSearch::score_allowed(const Search& search, Take&& take) const
   return {};
 }
 
+/// Usual error of a score by what the reduction left out.
+float CandidateSearch::usual_loss(const RotatedQuery& query) const {
+  const float product = std::sqrt(query.lost) * lists_.facts().length;
+  return similarity_ == Similarity::kNegL2Squared ? 2 * product : product;
+}
+
 Result<ListCandidates> CandidateSearch::find_by_signs(const CandidateRequest& request) const {
   thread_local Scratch scratch;
   const Search search{request, rotate(request.vector, scratch.lines),
                       selectivity(request.n_allowed), scratch};
   auto& query = scratch.sign_query;
   signs_->prepare(search.query.values, query);
+  query.deviation = std::hypot(query.deviation, usual_loss(search.query));
   const std::size_t k = std::max<std::size_t>(1, request.k);
   Keeper keeper(k, std::max<std::size_t>(k, request.params.rerank),
                 kKeptDeviations * query.deviation, scratch.scan);

@@ -34,7 +34,7 @@ struct Rows {
         dense::open_lists(*index.directory, {column.schema, column.n_rows, column.n_present});
     EXPECT_TRUE(files) << files.error().to_string();
     lists.emplace(std::move(files->candidates));
-    source.emplace(column, lists->rotation());
+    source.emplace(column, lists->transform());
   }
   [[nodiscard]] dense::Links links(Executor* executor = nullptr) const {
     const Cancel cancel;

@@ -26,7 +26,7 @@ std::vector<PreparedQuery> queries_like(const FieldSchema& schema, Random& rando
   const FieldColumn column = scattered(schema, static_cast<std::uint32_t>(n), random);
   std::vector<PreparedQuery> queries;
   std::vector<float> values(schema.dim);
-  const encoders::Rotation rotation(schema.dim, 1);
+  const dense::RowTransform rotation(schema.dim, 1);
   const dense::RowSource source(column, rotation);
   for (std::uint32_t i = 0; i < source.n(); ++i) {
     source.read_stored(i, values.data());

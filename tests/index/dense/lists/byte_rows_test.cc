@@ -32,7 +32,7 @@ struct SecondCodes {
     EXPECT_TRUE(opened);
     rows = *std::move(opened);
   }
-  encoders::Rotation rotation;
+  RowTransform rotation;
   RowSource source;
   ByteRows rows;
 };
@@ -56,7 +56,7 @@ void expect_small_errors(std::uint32_t n_bits, double largest, double typical) {
       for (int q = 0; q < 20; ++q) {
         const PreparedQuery query = clumps.query();
         std::vector<float> rotated(codes.rotation.padded_dim());
-        codes.rotation.apply(query.values().data(), rotated.data());
+        codes.rotation.apply_to_row(query.values().data(), rotated.data());
         ByteQuery bytes;
         bytes.set(rotated);
         std::vector<float> scores(rows.size());
@@ -116,7 +116,7 @@ TEST(IvfCoding, SecondCodesOfZeroAndHugeRowsAreNumbers) {
     for (const float value : {0.0F, 1.0F, 1e19F}) {
       const std::vector<float> query(70, value);
       std::vector<float> rotated(codes.rotation.padded_dim());
-      codes.rotation.apply(query.data(), rotated.data());
+      codes.rotation.apply_to_row(query.data(), rotated.data());
       ByteQuery bytes;
       bytes.set(rotated);
       std::vector<float> scores(rows.size());

@@ -69,7 +69,7 @@ struct ClumpLists {
   }
 
   FieldColumn column;
-  encoders::Rotation rotation;
+  RowTransform rotation;
   RowSource source;
   std::vector<float> centroids;
   std::vector<std::uint32_t> list_of;

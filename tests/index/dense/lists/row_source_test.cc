@@ -40,7 +40,7 @@ TEST(RowSource, NumbersTheRowsThatHaveAVector) {
   SCOPED_TRACE("seed " + std::to_string(kRowSourceSeed));
   Random random(kRowSourceSeed);
   const FieldSchema field{"", FieldKind::kDense, 3, DType::kF32, Metric::kDot, {}};
-  const encoders::Rotation rotation(3, 1);
+  const RowTransform rotation(3, 1);
   for (const double share : {0.0, 0.5, 1.0}) {
     const auto column = random_column(field, {.n_rows = 100, .present_share = share}, random);
     const RowSource source(column, rotation);
@@ -65,7 +65,7 @@ TEST(RowSource, RotationKeepsProductsOfRows) {
         const FieldSchema field{"", FieldKind::kDense, dim, dtype, metric, {}};
         SCOPED_TRACE(describe(field) + ", dim " + std::to_string(dim));
         const auto column = random_column(field, {.n_rows = 12, .present_share = 0.8}, random);
-        const encoders::Rotation rotation(dim, 5);
+        const RowTransform rotation(dim, 5);
         const RowSource source(column, rotation);
         EXPECT_EQ(source.dim(), rotation.padded_dim());
         std::vector<std::vector<float>> rotated;
@@ -94,7 +94,7 @@ TEST(RowSource, RotationKeepsProductsOfRows) {
 TEST(RowSource, ZeroRowsStayZero) {
   const FieldSchema field{"", FieldKind::kDense, 5, DType::kF32, Metric::kCosine, {}};
   const auto column = make_column(field, {PlainVector{std::vector<float>(5, 0.0F), {}}});
-  const encoders::Rotation rotation(5, 1);
+  const RowTransform rotation(5, 1);
   std::vector<float> row(rotation.padded_dim(), 1.0F);
   RowSource(column, rotation).read(0, row.data());
   EXPECT_EQ(row, std::vector<float>(rotation.padded_dim(), 0.0F));

@@ -33,7 +33,7 @@ struct Signs {
     EXPECT_TRUE(opened);
     rows = *std::move(opened);
   }
-  encoders::Rotation rotation;
+  RowTransform rotation;
   RowSource source;
   Similarity similarity;
   std::unique_ptr<Directory> directory;
@@ -53,7 +53,7 @@ TEST(SignRows, ErrAsOftenAsTheySay) {
       for (int q = 0; q < 20; ++q) {
         const PreparedQuery query = clumps.query();
         std::vector<float> rotated(signs.rotation.padded_dim());
-        signs.rotation.apply(query.values().data(), rotated.data());
+        signs.rotation.apply_to_row(query.values().data(), rotated.data());
         SignQuery prepared;
         signs.rows.prepare(rotated, prepared);
         std::vector<float> estimates(signs.source.n());
@@ -84,7 +84,7 @@ TEST(SignRows, ZeroAndHugeRowsAreNumbers) {
     for (const float value : {0.0F, 1.0F, 1e19F, -3e37F}) {
       const std::vector<float> query(70, value);
       std::vector<float> rotated(signs.rotation.padded_dim());
-      signs.rotation.apply(query.data(), rotated.data());
+      signs.rotation.apply_to_row(query.data(), rotated.data());
       SignQuery prepared;
       signs.rows.prepare(rotated, prepared);
       const std::vector<std::uint32_t> rows = {0, 1, 2, 3, 4, 5};
