@@ -96,7 +96,7 @@ class Advising {
                  kSampleQueries));
     advice_.n_sample = sample.n_rows();
     QV_TRY(const auto types, try_row_types(sample));
-    for (const IndexWay& index : index_ways()) {
+    for (const IndexWay& index : index_ways(data_.schema.dim)) {
       for (const DType dtype : types) QV_TRY(try_index(sample, {dtype, index}));
     }
     return {};

@@ -7,6 +7,9 @@
 namespace quiver::bench::advise {
 namespace {
 
+/// Narrower vectors gain little from fewer dimensions.
+constexpr std::uint32_t kLeastReducedDim = 512;
+
 std::vector<KeyValues> one_key(const std::string& key, std::initializer_list<double> values) {
   std::vector<KeyValues> all;
   for (const double value : values) {
@@ -21,7 +24,7 @@ std::vector<KeyValues> one_key(const std::string& key, std::initializer_list<dou
 
 Way default_way() { return {DType::kF32, {"ivf", {}}}; }
 
-std::vector<IndexWay> index_ways() {
+std::vector<IndexWay> index_ways(std::uint32_t dim) {
   // Smaller codes go without the graph, whose codes and links are larger than all of them.
   const auto lists = [](std::int64_t bits, std::int64_t refine_bits, bool spill) {
     KeyValues build{{"graph", "never"}, {"refine_bits", refine_bits}};
@@ -29,7 +32,12 @@ std::vector<IndexWay> index_ways() {
     if (!spill) build.emplace("spill", false);
     return IndexWay{"ivf", std::move(build)};
   };
-  return {
+  const auto reduced = [](bool spill) {
+    KeyValues build{{"graph", "never"}, {"reduce", "pca"}};
+    if (!spill) build.emplace("spill", false);
+    return IndexWay{"ivf", std::move(build)};
+  };
+  std::vector<IndexWay> ways = {
       {"ivf", {}},
       lists(1, 4, false),
       lists(1, 4, true),
@@ -41,6 +49,8 @@ std::vector<IndexWay> index_ways() {
       {"osq", {{"bits", std::int64_t{2}}}},
       {"osq", {{"bits", std::int64_t{4}}}},
   };
+  if (dim >= kLeastReducedDim) ways.insert(ways.begin() + 1, {reduced(true), reduced(false)});
+  return ways;
 }
 
 std::vector<DType> row_types() {

@@ -26,8 +26,8 @@ struct Way {
 [[nodiscard]] Way default_way();
 
 /// Indexes with different numbers of bytes, without `flat`, those first that are advised most
-/// often: time may not suffice for all. A new index type is added here.
-[[nodiscard]] std::vector<IndexWay> index_ways();
+/// often: time may not suffice for all. `dim`: of the vectors. A new index type is added here.
+[[nodiscard]] std::vector<IndexWay> index_ways(std::uint32_t dim);
 
 /// All types of stored values, also those that cannot hold every vector.
 [[nodiscard]] std::vector<DType> row_types();
