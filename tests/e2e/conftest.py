@@ -1,14 +1,18 @@
 import itertools
 import os
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from quiver_cluster import Cluster  # noqa: E402
 from quiver_server import Server  # noqa: E402
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 _names = itertools.count(1)
 
 
@@ -53,3 +57,17 @@ def new_server(tmp_path):
 def name():
     """A collection name that no other test uses."""
     return f"c{next(_names)}"
+
+
+@pytest.fixture(scope="session")
+def messages():
+    """The classes of the project's own gRPC messages, by name."""
+    with tempfile.NamedTemporaryFile() as out:
+        files = [str(path.relative_to(REPOSITORY)) for path in (REPOSITORY / "proto").glob("*.proto")]
+        subprocess.run(["protoc", "-I", ".", "--include_imports", f"--descriptor_set_out={out.name}", *files],
+                       cwd=REPOSITORY, check=True)
+        found = descriptor_pb2.FileDescriptorSet.FromString(Path(out.name).read_bytes())
+    pool = descriptor_pool.DescriptorPool()
+    for file in found.file:
+        pool.Add(file)
+    return lambda name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"qdrant.{name}"))

@@ -1,11 +1,14 @@
 """`"explain": true`: how a query was answered, by stage and segment."""
+import json
 import time
 
+import grpc
 import numpy as np
 import pytest
+from google.protobuf import json_format
 
 from patience import patience
-from quiver_server import Server
+from quiver_server import ANSWER_TIMEOUT_S, Server
 
 N, DIM = 6000, 64
 SEALED_SOON = {"QUIVER__OPTIMIZER__SEAL_ROWS": "3000", "QUIVER__OPTIMIZER__IDLE_SEAL_S": "0.05"}
@@ -33,7 +36,7 @@ def wait_for_index(server):
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory, vectors):
-    server = Server(tmp_path_factory.mktemp("explain") / "data", env=SEALED_SOON).start()
+    server = Server(tmp_path_factory.mktemp("explain") / "data", env=SEALED_SOON, grpc=True).start()
     server.put("/collections/papers", {"shard_number": 1, "vectors": {"dense": {"size": DIM, "distance": "Cosine"}},
                                        "hnsw_config": {"full_scan_threshold": 1}}).result
     points = [{"id": i, "vector": {"dense": vector}, "payload": {"part": i % 20, "text": "a b c"}}
@@ -95,6 +98,27 @@ def test_prefetches_are_nested(server, vectors):
     assert (first["kind"], first["hits"], first["limit"]) == ("nearest", 20, 20)
     assert second["prefetch"][0]["hits"] == 20
     assert stage["us"] >= first["us"] + second["us"]
+
+
+def test_grpc_explains_too(server, vectors, messages):
+    """The report of REST, as JSON in a field of its own."""
+    one = {"collectionName": "papers", "using": "dense", "limit": 4,
+           "query": {"nearest": {"dense": {"data": vectors[3].tolist()}}}}
+    explained = {**one, "explain": True}
+    with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
+        def send(method, request, response, body):
+            call = channel.unary_unary(f"/qdrant.Points/{method}", lambda m: m.SerializeToString(),
+                                       messages(response).FromString)
+            return call(json_format.ParseDict(body, messages(request)()), timeout=ANSWER_TIMEOUT_S)
+
+        plain = send("Query", "QueryPoints", "QueryResponse", one)
+        asked = send("Query", "QueryPoints", "QueryResponse", explained)
+        assert not plain.HasField("explain")
+        assert list(plain.result) == list(asked.result)
+        assert json.loads(asked.explain)["stage"]["hits"] == 4
+        batch = send("QueryBatch", "QueryBatchPoints", "QueryBatchResponse",
+                     {"collectionName": "papers", "queryPoints": [one, explained]})
+        assert [answer.HasField("explain") for answer in batch.result] == [False, True]
 
 
 def test_batches_explain_what_asks_for_it(server, vectors):

@@ -1,15 +1,10 @@
 """Text queries and conditions over gRPC with the fields of our own, which stock clients do not have: the answers of REST."""
-import subprocess
-import tempfile
-from pathlib import Path
-
 import grpc
 import numpy as np
 import pytest
-from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
+from google.protobuf import json_format
 from quiver_server import ANSWER_TIMEOUT_S, Server
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 PATH = "/collections/texts"
 ENGLISH = {"stopwords": "english", "stemmer": {"type": "snowball", "language": "english"}}
 TITLES = ["Moby Dick", "Whales", "Ships and shipping", "The old man and the sea", "A whale of a time", "Dick and the ship"]
@@ -29,20 +24,6 @@ def server(tmp_path_factory):
     server.put(f"{PATH}/points?wait=true", {"points": points}).result
     yield server
     server.stop()
-
-
-@pytest.fixture(scope="module")
-def messages():
-    """The classes of the project's own messages."""
-    with tempfile.NamedTemporaryFile() as out:
-        files = [str(path.relative_to(REPOSITORY)) for path in (REPOSITORY / "proto").glob("*.proto")]
-        subprocess.run(["protoc", "-I", ".", "--include_imports", f"--descriptor_set_out={out.name}", *files],
-                       cwd=REPOSITORY, check=True)
-        found = descriptor_pb2.FileDescriptorSet.FromString(Path(out.name).read_bytes())
-    pool = descriptor_pool.DescriptorPool()
-    for file in found.file:
-        pool.Add(file)
-    return lambda name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"qdrant.{name}"))
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
+#include "engine/model/query_report.h"
 #include "service/api/query_rules.h"
 #include "service/grpc/messages/decode.h"
 #include "service/json/request_rules.h"
@@ -384,6 +386,7 @@ Decoded<Query> decode_query(const qdrant::QueryPoints& request) {
   const Path root;
   Query query;
   QV_TRY(decode_core(request, root, query));
+  if (request.explain()) query.report = std::make_shared<engine::QueryReport>();
   query.offset = request.offset();
   QV_TRY(decode_shown(request, root, query));
   return query;

@@ -1,15 +1,33 @@
 // Searches.
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "engine/model/query_report.h"
 #include "service/api/queries.h"
 #include "service/grpc/messages/decode.h"
 #include "service/grpc/messages/encode.h"
 #include "service/grpc/methods/methods.h"
 #include "service/grpc/methods/params.h"
+#include "service/json/encode/encode.h"
 
 namespace quiver::service::rpc {
 namespace {
 
 using api::Records;
 using engine::Query;
+using Report = std::shared_ptr<const engine::QueryReport>;
+
+/// Adds the report, if one was asked for and the answer has a place for it.
+template <class Response>
+void add_report(const Report& report, Response& response) {
+  if constexpr (requires { response.mutable_explain(); }) {
+    if (report == nullptr) return;
+    json::Writer out(*response.mutable_explain());
+    json::write_query_report(out, *report);
+  }
+}
 
 template <class Response>
 Decoded<> add_points(Records& records, Response& response) {
@@ -19,19 +37,23 @@ Decoded<> add_points(Records& records, Response& response) {
 }
 
 template <class Response>
-Decoded<> answer_points(Rpc& rpc, Records records) {
-  return answer_with<Response>(rpc,
-                               [&](Response& response) { return add_points(records, response); });
+Decoded<> answer_points(Rpc& rpc, Records records, const Report& report) {
+  return answer_with<Response>(rpc, [&](Response& response) {
+    add_report(report, response);
+    return add_points(records, response);
+  });
 }
 
 template <class Response>
-Decoded<> answer_lists(Rpc& rpc, std::vector<Records> lists) {
+Decoded<> answer_lists(Rpc& rpc, std::vector<Records> lists, std::span<const Report> reports) {
   return answer_with<Response>(rpc, [&](Response& response) -> Decoded<> {
-    for (auto& records : lists) {
+    for (std::size_t i = 0; i < lists.size(); ++i) {
       if (auto running = rpc.check_cancel(); !running) {
         return fail(rpc.with_timeout(std::move(running).error()));
       }
-      QV_TRY(add_points(records, *response.add_result()));
+      auto& result = *response.add_result();
+      add_report(reports[i], result);
+      QV_TRY(add_points(lists[i], result));
     }
     return {};
   });
@@ -43,8 +65,11 @@ Decoded<> run_query(Rpc& rpc) {
   return with_readable(rpc, *request, [request](Rpc& call, OpenCollection target) -> Decoded<> {
     QV_TRY(read_params(call, *request));
     QV_TRY(auto query, decode(*request));
+    auto answer = [report = Report(query.report)](Rpc& answered, Records records) {
+      return answer_points<Response>(answered, std::move(records), report);
+    };
     api::query(call, std::move(target), std::move(query),
-               answer_by<Records>(call, answer_points<Response>));
+               answer_by<Records>(call, std::move(answer)));
     return {};
   });
 }
@@ -58,13 +83,18 @@ Decoded<> run_batch(Rpc& rpc,
       rpc, *request, [request, list](Rpc& call, OpenCollection target) -> Decoded<> {
         QV_TRY(read_params(call, *request));
         std::vector<engine::Query> queries;
+        std::vector<Report> reports;
         for (const auto& one : (request->*list)()) {
           auto query = decode(one);
           if (!query) return fail(in_search(queries.size(), std::move(query).error()));
+          reports.push_back(query->report);
           queries.push_back(*std::move(query));
         }
+        auto answer = [reports = std::move(reports)](Rpc& answered, std::vector<Records> lists) {
+          return answer_lists<Response>(answered, std::move(lists), reports);
+        };
         api::query_batch(call, std::move(target), std::move(queries),
-                         answer_by<std::vector<Records>>(call, answer_lists<Response>));
+                         answer_by<std::vector<Records>>(call, std::move(answer)));
         return {};
       });
 }
