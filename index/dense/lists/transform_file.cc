@@ -22,7 +22,7 @@ constexpr std::uint32_t kUnit = 32;
 constexpr std::uint32_t kLeastDims = 512;
 /// `auto` reduces fields of at least so many rows: with fewer a search reads so little that the map
 /// of the query takes as long as it saves (docs/decisions/0065).
-constexpr std::uint32_t kLeastRows = 200'000;
+constexpr std::uint32_t kLeastRows = 80'000;
 /// Sampled rows per dimension, and at least.
 constexpr std::uint32_t kSampledPerDim = 4;
 constexpr std::uint32_t kLeastSample = 4096;

@@ -15,9 +15,9 @@ constexpr std::size_t kDepthRowsPerHit = 10;
 /// Default of `stop`. Queries need more than rows do, for which 1 is enough. It took 10 to 15 % off
 /// a search of arxiv-100k from recall .97 on.
 constexpr double kDefaultStop = 1.4;
-/// Factor on `effort` with fewer dimensions: near rows are spread over more lists. With it the
-/// default finds .988 of the ten best of 400,000 images, where all dimensions find .995.
-constexpr double kEffortOfReduced = 2;
+/// Factor on `effort` with fewer dimensions: near rows are spread over more lists, of images over
+/// twice as many, of an encoder's vectors over a few more (docs/decisions/0065).
+constexpr double kEffortOfReduced = 1.5;
 /// Lists scanned between two looks at the stop, beyond the gap.
 constexpr std::size_t kListsPerLook = 4;
 /// Factor on the rows that are scored exactly, at most.
