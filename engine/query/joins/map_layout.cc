@@ -14,7 +14,7 @@ namespace {
 
 /// Small maps need more rounds until they are at rest, and have the time.
 constexpr std::size_t kRowsOfLargeMap = 10'000;
-constexpr int kRoundsOfSmallMap = 300;
+constexpr int kRoundsOfSmallMap = 200;
 constexpr int kRoundsOfLargeMap = 100;
 /// Rows that repel a row for each neighbour that attracts it (5 in the paper).
 constexpr int kRepelling = 5;
@@ -49,6 +49,8 @@ class Layout {
   void attract(float* one, float* other, float rate);
   void repel(float* one, const float* other, float rate);
   std::uint64_t random() { return encoders::random_bits(seed_, n_drawn_++); }
+  /// A row, without a division.
+  std::size_t random_row(std::uint64_t n) { return ((random() >> 32) * n) >> 32; }
 
   const KnnGraph& graph_;
   std::vector<float> places_;
@@ -93,7 +95,7 @@ Result<> Layout::round(float rate, const Cancel& cancel) {
     for (const Neighbour& to : graph_.of(row)) {
       attract(at(row), at(to.position), rate);
       for (int i = 0; i < kRepelling; ++i) {
-        const std::size_t other = random() % n;
+        const std::size_t other = random_row(n);
         if (other != row) repel(at(row), at(other), rate);
       }
     }

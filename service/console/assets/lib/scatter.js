@@ -7,15 +7,17 @@ const kOpaque = 128;
 
 /** A disc as pixels: where each lies from its middle, and how far that is in an image of this width. */
 function discPixels(diameter, width) {
-  const radius = diameter / 2;
+  const wide = Math.max(1, Math.round(diameter));
+  const first = -(wide >> 1);
+  const middle = first + (wide - 1) / 2; // between two pixels if the disc is even
   const pixels = [];
-  for (let y = Math.ceil(-radius); y < radius; ++y) {
-    const half = Math.sqrt(Math.max(0, radius * radius - (y + 0.5) ** 2));
-    const wide = Math.max(1, Math.round(half));
-    for (let x = -wide; x < wide; ++x) pixels.push([x, y]);
+  for (let y = first; y < first + wide; ++y) {
+    for (let x = first; x < first + wide; ++x) {
+      if ((x - middle) ** 2 + (y - middle) ** 2 <= (wide * wide) / 4) pixels.push([x, y]);
+    }
   }
   return {
-    reach: Math.ceil(radius) + 1,
+    reach: wide,
     x: Int32Array.from(pixels, ([x]) => x),
     y: Int32Array.from(pixels, ([, y]) => y),
     steps: Int32Array.from(pixels, ([x, y]) => y * width + x),

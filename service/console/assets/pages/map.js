@@ -17,7 +17,10 @@ const kDimmed = 28;
 const kFaint = 100;
 const kOpaque = 215;
 
-/** Keys that points have, but for those that no path can name: keywords first, then those with the shortest values, which are good to colour by. */
+/**
+ * Keys that points have, but for those that no path can name: keywords first, then those with the shortest values, which
+ * are good to colour by.
+ */
 async function keysOf(collection, info, signal) {
   const { points } = await post(pathOf(collection, "/points/scroll"), { limit: 20, with_payload: true }, signal);
   const keys = new Set(points.flatMap((point) => Object.keys(point.payload ?? {})));
@@ -199,11 +202,12 @@ const kUse = "Draw around points to choose them; shift moves the map.";
 /** What the map shows, and what it does not. */
 function noteOf(shares) {
   if (!shares) {
-    return `Points lie near their nearest neighbours. Groups have a meaning; wide distances between them have none. ${kUse}`;
+    return "Points lie near their nearest neighbours. Groups have a meaning; wide distances between them have none. " +
+      kUse;
   }
   const share = percent(shares[0] + shares[1], 0);
-  return `These are the two directions in which the sample differs most (principal components). They hold ${share} of ` +
-    `its variance, so points that are near here may be far apart in the rest. ${kUse}`;
+  return "These are the two directions in which the sample differs most (principal components). They hold " +
+    `${share} of its variance, so points that are near here may be far apart in the rest. ${kUse}`;
 }
 
 async function drawMap(map, signal) {
