@@ -31,8 +31,8 @@ def needed_libraries(program):
 
 
 def name_without_hash(name):
-    """`librocksdb-1a2b3c4d.so.7.8.3` and `librocksdb.so.7.8` are both `librocksdb`."""
-    return re.sub(r"-[0-9a-f]{8}$", "", re.sub(r"\.so.*", "", name))
+    """`librocksdb-1a2b3c4d.so.7.8.3` and `librocksdb.so.7.8` are both `librocksdb`. The hash precedes the first dot."""
+    return re.sub(r"\.so.*", "", re.sub(r"-[0-9a-f]{8}\.", ".", name))
 
 
 def bundled_libraries(programs, folder):
