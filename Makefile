@@ -1,5 +1,5 @@
 # What people type. Every target is a script that also works on its own, from any folder.
-.PHONY: demo bench demo-cluster soak-cluster bench-peers bench-late-interaction late-interaction-table test test-all conformance soak-operations soak-flips setup build gpu gpu-check deb wheel site format tidy docs clean help
+.PHONY: demo bench demo-cluster soak-cluster bench-peers bench-late-interaction late-interaction-table test test-all conformance soak-operations soak-flips setup build gpu gpu-check deb tarball wheel site format tidy docs clean help
 
 help:
 	@echo "make demo      set up, build, load the sample, run a tour of queries, stop"
@@ -18,6 +18,7 @@ help:
 	@echo "make gpu       the module for NVIDIA GPUs: build/gpu/libquiver_gpu_cuda.so (wants nvcc)"
 	@echo "make gpu-check  on a machine with an NVIDIA GPU: the module's answers beside the CPU's, and its speed"
 	@echo "make deb       the release build as a package for Debian 12"
+	@echo "make tarball   the release build with its libraries, for any Linux with glibc 2.36 or newer"
 	@echo "make wheel     the Python package quiver-search as a wheel: build/python/wheel (wants PyPI)"
 	@echo "make site      the documentation as a site: build/site/html (wants PyPI)"
 	@echo "make format    clang-format over the tree"
@@ -83,6 +84,9 @@ gpu-check:
 
 deb:
 	@scripts/deb
+
+tarball:
+	@scripts/tarball
 
 wheel:
 	@scripts/wheel

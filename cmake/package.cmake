@@ -1,4 +1,4 @@
-# `make deb`: a Debian 12 package of the server, its systemd unit and an example configuration.
+# `make deb` and `make tarball`: a Debian 12 package of the server, its systemd unit and an example configuration.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # cpack packs what was built, without building the tests
 install(TARGETS quiver RUNTIME DESTINATION bin)
 install(FILES ${CMAKE_SOURCE_DIR}/deploy/quiver.service DESTINATION lib/systemd/system)
@@ -22,6 +22,10 @@ install(FILES ${QV_PAGES}/quiver.fish DESTINATION share/fish/vendor_completions.
 install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${CMAKE_SOURCE_DIR}/SECURITY.md
         ${CMAKE_SOURCE_DIR}/docs/configuration.md DESTINATION share/doc/quiver)
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION share/doc/quiver RENAME copyright)
+# Headers of others are compiled in; libraries are packages of their own.
+install(CODE "execute_process(COMMAND python3 -B ${CMAKE_SOURCE_DIR}/tools/third_party.py --build ${CMAKE_BINARY_DIR}
+                              OUTPUT_FILE ${QV_PAGES}/THIRD-PARTY COMMAND_ERROR_IS_FATAL ANY)")
+install(FILES ${QV_PAGES}/THIRD-PARTY DESTINATION share/doc/quiver)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME quiver)

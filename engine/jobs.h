@@ -1,4 +1,5 @@
-// The background jobs of a collection. What `service/api/` talks to.
+// What compares all points of a collection: background jobs, and pictures at once. What
+// `service/api/` talks to.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/threads/cancel.h"
 #include "engine/model/jobs.h"
+#include "engine/model/projection.h"
 
 namespace quiver::engine {
 
@@ -27,6 +30,10 @@ class Jobs {
   [[nodiscard]] virtual Result<JobResult> result(std::uint64_t id) const = 0;
   /// Cancels the job if it has not ended, waits for that, and removes its files.
   virtual Result<> forget(std::uint64_t id) = 0;
+
+  /// A picture of a field, in the caller's thread; it is no job. Errors as of `project_sample`.
+  [[nodiscard]] virtual Result<Projection> project(const ProjectionRequest& request,
+                                                   const Cancel& cancel) const = 0;
 };
 
 }  // namespace quiver::engine

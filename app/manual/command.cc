@@ -31,14 +31,21 @@ OptionPage page_of(const CLI::Option& option) {
   return page;
 }
 
-CommandPage page_of(const CLI::App& app) {
-  CommandPage page{app.get_name(), app.get_description(), app.get_footer(), {}, {}};
+CommandPage page_of(const CLI::App& app);
+
+/// A group of options is a subcommand without a name: its options are the command's own.
+void add_parts(const CLI::App& app, CommandPage& page) {
   for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
     page.options.push_back(page_of(*option));
   }
   for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
-    page.commands.push_back(page_of(*below));
+    below->get_name().empty() ? add_parts(*below, page) : page.commands.push_back(page_of(*below));
   }
+}
+
+CommandPage page_of(const CLI::App& app) {
+  CommandPage page{app.get_name(), app.get_description(), app.get_footer(), {}, {}};
+  add_parts(app, page);
   return page;
 }
 

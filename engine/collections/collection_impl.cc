@@ -23,6 +23,7 @@
 #include "engine/query/fusion_weights.h"
 #include "engine/query/groups.h"
 #include "engine/query/joins/join.h"
+#include "engine/query/joins/projection.h"
 #include "engine/query/matrix.h"
 #include "engine/query/plan.h"
 #include "engine/query/recall.h"
@@ -198,6 +199,13 @@ Result<> CollectionImpl::open_jobs(const JobContext& context) {
     QV_TRY(const Snapshot now, snapshot(*config, {}));
     return checked(
         now, run_join({now, *config, cancel, executor, index_policy(config)}, request, progress));
+  };
+  host.project = [this](const ProjectionRequest& request,
+                        const Cancel& cancel) -> Result<Projection> {
+    const auto config = config_.load();
+    QV_TRY(const Snapshot now, snapshot(*config, {}));
+    const SearchEnvironment environment{now, *config, cancel, &compute_, index_policy(config)};
+    return checked(now, project_sample(environment, request));
   };
   host.apply = [this](std::vector<Operation> operations) { return apply(std::move(operations)); };
   host.keep = [this] { return std::shared_ptr<const void>(weak_from_this().lock()); };

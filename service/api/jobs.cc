@@ -5,17 +5,22 @@
 #include "engine/collection.h"
 #include "engine/jobs.h"
 #include "service/api/answer.h"
+#include "service/api/limits.h"
 
 namespace quiver::service::api {
 namespace {
+
+Result<engine::Jobs*> jobs_of(const OpenCollection& target) {
+  if (engine::Jobs* const jobs = target.collection->jobs()) return jobs;
+  return fail(Code::kUnimplemented, "this server runs no jobs");
+}
 
 /// Calls `work(jobs)` on a thread that may block.
 template <class T, class Work>
 void with_jobs(Call& call, const OpenCollection& target, Access needed, Done<T> done, Work work) {
   auto on_jobs = [&call, target, needed, work = std::move(work)]() mutable -> Result<T> {
     QV_TRY(call.check_access(needed, target.name));
-    engine::Jobs* const jobs = target.collection->jobs();
-    if (jobs == nullptr) return fail(Code::kUnimplemented, "this server runs no jobs");
+    QV_TRY(engine::Jobs* const jobs, jobs_of(target));
     return work(*jobs);
   };
   answer_on(call.runtime().blocking(), call, std::move(done), std::move(on_jobs));
@@ -53,6 +58,23 @@ void job_result(Call& call, const OpenCollection& target, std::uint64_t id,
 void forget_job(Call& call, const OpenCollection& target, std::uint64_t id, Done<> done) {
   with_jobs(call, target, Access::kWriteExtras, std::move(done),
             [id](engine::Jobs& jobs) { return jobs.forget(id); });
+}
+
+void project(Call& call, const OpenCollection& target, engine::ProjectionRequest request,
+             Done<engine::Projection> done) {
+  call.set_operation("Search");
+  auto draw = [&call, target,
+               request = std::move(request)](const Cancel& cancel) -> Result<engine::Projection> {
+    QV_TRY(call.check_access(Access::kRead, target.name));
+    QV_TRY(const engine::Jobs* jobs, jobs_of(target));
+    engine::Query sample;
+    sample.kind = engine::Sample{};
+    sample.filter = request.filter;
+    sample.limit = request.sample;
+    QV_TRY(check_limits(call, target, sample));
+    return jobs->project(request, cancel);
+  };
+  compute(call, std::move(done), std::move(draw));
 }
 
 }  // namespace quiver::service::api

@@ -1,4 +1,4 @@
-// Verbs about background jobs of a collection: joins of a field with itself.
+// Verbs about joins of a field with itself: background jobs of a collection, and pictures.
 #pragma once
 
 #include <cstdint>
@@ -25,5 +25,9 @@ void job_result(Call& call, const OpenCollection& target, std::uint64_t id,
                 Done<engine::JobResult> done);
 /// Cancels the job if it has not ended, and removes what is kept of it.
 void forget_job(Call& call, const OpenCollection& target, std::uint64_t id, Done<> done);
+
+/// A picture of a field. Strict mode sees a query for a sample. Takes up to some ten seconds.
+void project(Call& call, const OpenCollection& target, engine::ProjectionRequest request,
+             Done<engine::Projection> done);
 
 }  // namespace quiver::service::api

@@ -104,6 +104,21 @@ Decoded<Answer> answer_job_forget(Exchange& x, OpenCollection collection) {
   return Answer::kLater;
 }
 
+Decoded<> write_projection(Exchange& x, const engine::Projection& projection) {
+  auto out = x.begin_result();
+  json::write_projection(out, projection);
+  x.end_result();
+  return {};
+}
+
+Decoded<Answer> answer_projection(Exchange& x, OpenCollection collection) {
+  QV_TRY(read_params(x));
+  QV_TRY(auto request, json::decode_projection(x.request.body));
+  api::project(x, collection, std::move(request),
+               answer_by<engine::Projection>(x, write_projection));
+  return Answer::kLater;
+}
+
 template <CollectionHandler handle>
 Decoded<Answer> with_job_collection(Exchange& x) {
   return with_collection(x, handle);
@@ -115,6 +130,8 @@ void add_job_routes(Routes& routes) {
   constexpr std::string_view kAll = "/v1/collections/{collection_name}/jobs";
   constexpr std::string_view kOne = "/v1/collections/{collection_name}/jobs/{job_id}";
   constexpr std::string_view kResult = "/v1/collections/{collection_name}/jobs/{job_id}/result";
+  routes.push_back({Method::kPost, "/v1/collections/{collection_name}/points/projection",
+                    Access::kRead, with_body<answer_projection>});
   routes.push_back({Method::kPost, kAll, Access::kWriteExtras, with_body<answer_job_start>});
   routes.push_back({Method::kGet, kAll, Access::kRead, with_job_collection<answer_job_list>});
   routes.push_back({Method::kGet, kOne, Access::kRead, with_job_collection<answer_job_status>});

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -85,8 +86,13 @@ class CommandLine(unittest.TestCase):
             for word in words:
                 self.assertIn(word.removeprefix("--"), plain, arguments)
         self.assertEqual(run("completions", "csh").returncode, 2)
-        checked = subprocess.run(["bash", "-n"], input=run("completions", "bash").stdout, text=True, capture_output=True)
-        self.assertEqual((checked.returncode, checked.stderr), (0, ""))
+        self.assertIn("--ingest", run("completions", "bash").stdout)  # of a group of options
+        for shell in filter(shutil.which, ("bash", "zsh", "fish")):
+            with self.subTest(shell), tempfile.NamedTemporaryFile("w") as script:
+                script.write(run("completions", shell).stdout)
+                script.flush()
+                checked = subprocess.run([shell, "-n", script.name], text=True, capture_output=True)
+                self.assertEqual((checked.returncode, checked.stderr), (0, ""))
 
     def test_doctor_prints_a_line_for_each_thing(self):
         with tempfile.TemporaryDirectory() as folder:

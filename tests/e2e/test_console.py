@@ -2,7 +2,6 @@
 import json
 import random
 
-import numpy
 import pytest
 from browser import Browser, find_browser
 from quiver_server import Server
@@ -281,7 +280,8 @@ def test_recall_and_latency_are_measured(open_page):
 
 def test_map_is_drawn_and_a_lasso_becomes_a_filter(open_page):
     page = open_page("c/books/map")
-    page.wait_for_text("300 of 300 points")
+    page.wait_for("document.querySelector('.progress small').innerText === '300 points'")
+    page.wait_for_text("They hold")
     page.wait_for("document.querySelectorAll('.legend button').length === 3")
     box = page.run("(({x, y, width, height}) => ({x, y, width, height}))(document.querySelector('canvas').getBoundingClientRect())")
     corners = [(0.02, 0.02), (0.98, 0.02), (0.98, 0.98), (0.5, 0.98), (0.02, 0.98)]
@@ -298,15 +298,16 @@ def test_map_is_drawn_and_a_lasso_becomes_a_filter(open_page):
     assert page.run("document.querySelector('.chip').innerText").startswith("one of 100 points")
 
 
-def test_projection_finds_the_principal_components(open_page):
-    page = open_page("collections")
-    rng = numpy.random.default_rng(3)
-    rows = rng.normal(size=(400, 12)) * ([5, 3] + [1] * 10) @ numpy.linalg.qr(rng.normal(size=(12, 12)))[0] + 7
-    found = numpy.array(page.run(f"""import('/dashboard/lib/pca.js').then(({{fitPca}}) => {{
-        const rows = Float32Array.from({json.dumps(rows.ravel().tolist())});
-        return fitPca(rows, 400, 12).directions.map(d => [...d]); }})"""))
-    wanted = numpy.linalg.svd(rows - rows.mean(0), full_matrices=False)[2][:2]
-    assert numpy.abs((found * wanted).sum(1)) == pytest.approx([1, 1], abs=1e-4)
+def test_a_map_of_neighbours_tells_groups_apart(open_page):
+    page = open_page("c/books/map")
+    page.wait_for_text("They hold")
+    page.fill(".field:has(select):nth-of-type(3) select", "neighbours")
+    page.wait_for_text("Points lie near their nearest neighbours")
+    page.wait_for("document.querySelector('.progress small').innerText === '300 points'")
+    # Sparse vectors have no principal components: the choice goes.
+    page.fill(".field:has(select):nth-of-type(1) select", "s")
+    page.wait_for("document.querySelector('.field:nth-of-type(3) option').disabled")
+    page.wait_for("document.querySelector('.progress small').innerText === '300 points'")
 
 
 def test_metrics_are_charted(open_page):

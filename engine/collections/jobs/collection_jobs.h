@@ -22,10 +22,11 @@
 
 namespace quiver::engine {
 
-/// What jobs need of their collection. All are called by turns, but for `check` and `keep`.
+/// What jobs need of their collection. Turns call all but `check`, `keep` and `project`.
 struct JobHost {
   std::function<Result<>(const JoinRequest&)> check;
   std::function<Result<JoinTable>(const JoinRequest&, const Cancel&, JoinProgress&)> join;
+  std::function<Result<Projection>(const ProjectionRequest&, const Cancel&)> project;
   ApplyOperations apply;
   /// Keeps the collection open while a job waits or runs; nullptr: it is closing.
   std::function<std::shared_ptr<const void>()> keep;
@@ -46,6 +47,10 @@ class CollectionJobs final : public Jobs {
   [[nodiscard]] Result<JobStatus> status(std::uint64_t id) const override QV_EXCLUDES(mutex_);
   [[nodiscard]] Result<JobResult> result(std::uint64_t id) const override QV_EXCLUDES(mutex_);
   Result<> forget(std::uint64_t id) override QV_EXCLUDES(mutex_);
+  [[nodiscard]] Result<Projection> project(const ProjectionRequest& request,
+                                           const Cancel& cancel) const override {
+    return host_.project(request, cancel);
+  }
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -159,4 +159,22 @@ Decoded<JobStart> decode_job(std::string& body) {
   return format_error(root, "the job is null");
 }
 
+Decoded<engine::ProjectionRequest> decode_projection(std::string& body) {
+  const Path root;
+  engine::ProjectionRequest request;
+  QV_TRY(const Object object, parse_object_body(body));
+  QV_TRY(check_members(object, root, {"using", "filter", "sample", "seed", "layout", "k"}));
+  if (const auto using_field = find(object, "using")) {
+    QV_TRY(request.using_field, get_string(*using_field, root.member("using")));
+  }
+  QV_TRY(request.filter, decode_optional_filter(object, "filter", root));
+  QV_TRY(request.sample,
+         decode_from_to(object, "sample", root, 1, engine::kMaxProjectedPoints, request.sample));
+  QV_TRY(request.seed, decode_at_least(object, "seed", root, 0, request.seed));
+  QV_TRY(const bool by_neighbours, decode_choice(object, "layout", root, "plane", "neighbours"));
+  if (by_neighbours) request.layout = engine::ProjectionLayout::kNeighbours;
+  QV_TRY(request.k, decode_from_to(object, "k", root, 1, engine::kMaxJoinNeighbours, request.k));
+  return request;
+}
+
 }  // namespace quiver::service::json

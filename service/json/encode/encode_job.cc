@@ -73,4 +73,25 @@ void write_job_row(Writer& out, const engine::JobResult& result, std::size_t i) 
   out.end_object();
 }
 
+void write_projection(Writer& out, const engine::Projection& projection) {
+  out.begin_object();
+  out.key("ids");
+  out.begin_array();
+  for (const auto& id : projection.ids) write_id(out, id);
+  out.end_array();
+  const auto write_axis = [&](std::string_view name, std::size_t axis) {
+    out.key(name);
+    out.begin_array();
+    for (std::size_t i = axis; i < projection.places.size(); i += 2) out.f32(projection.places[i]);
+    out.end_array();
+  };
+  write_axis("x", 0);
+  write_axis("y", 1);
+  if (projection.shares) {
+    out.key("shares");
+    out.floats(*projection.shares);
+  }
+  out.end_object();
+}
+
 }  // namespace quiver::service::json

@@ -133,6 +133,7 @@ const std::map<std::string, Access>& rights() {
         {"POST /points/explain", Access::kRead},
         {"POST /fusions/learn", Access::kRead},
         {"POST /points/propose", Access::kRead},
+        {"POST /points/projection", Access::kRead},
         {"GET /recall", Access::kRead},
         {"POST /recall/calibrate", Access::kManage},
         {"POST /jobs", Access::kWriteExtras},

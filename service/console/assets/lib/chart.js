@@ -1,7 +1,7 @@
 // Line charts as SVG.
 import { svg } from "./dom.js";
 
-const kSize = { width: 640, height: 260, left: 54, right: 16, top: 14, bottom: 38 };
+const kSize = { width: 640, height: 260, left: 54, right: 16, top: 34, bottom: 38 };
 const kSmall = { width: 320, height: 120, left: 56, right: 16, top: 8, bottom: 20 };
 
 /** Round numbers that divide [low, high]. */
@@ -93,7 +93,6 @@ export function lineChart({ series, x: x_axis, y: y_axis, marks = [], label, sma
   const size = small ? kSmall : kSize;
   const x = scale(x_axis, size.left, size.width - size.right);
   const y = scale(y_axis, size.height - size.bottom, size.top);
-  const middle = (size.top + size.height - size.bottom) / 2;
   return svg(
     "svg",
     {
@@ -111,13 +110,7 @@ export function lineChart({ series, x: x_axis, y: y_axis, marks = [], label, sma
         "text-anchor": "middle",
       }, x_axis.label)
       : null,
-    y_axis.label
-      ? svg(
-        "text",
-        { class: "axis", transform: `translate(12 ${middle}) rotate(-90)`, "text-anchor": "middle" },
-        y_axis.label,
-      )
-      : null,
+    y_axis.label ? svg("text", { class: "axis", x: 4, y: 15 }, y_axis.label) : null,
     series.map((one, i) => line(one, i, x, y)),
     marks.map((mark) => markOf(mark, x, y, size)),
   );

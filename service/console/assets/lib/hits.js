@@ -14,7 +14,7 @@ export function headline(payload = {}) {
   return text.length > kMaxText ? `${text.slice(0, kMaxText)}…` : text;
 }
 
-/** A fragment with its matches marked. Positions count code points of the whole text. */
+/** A fragment's text with its matches marked. Positions count code points of the whole text. */
 function marked({ text, offset, matches }) {
   const letters = [...text];
   const parts = [];
@@ -26,8 +26,10 @@ function marked({ text, offset, matches }) {
     );
     at = to - offset;
   }
-  return h("p", { class: "text" }, "… ", parts, letters.slice(at).join(""), " …");
+  return [...parts, letters.slice(at).join("")];
 }
+
+const paragraph = (fragment) => h("p", { class: "text" }, "… ", marked(fragment), " …");
 
 function details(payload) {
   const place = h("div");
@@ -43,6 +45,7 @@ function details(payload) {
 function hit(point, rank, mark) {
   const fragments = Object.values(point.highlights ?? {}).flat();
   const head = headline(point.payload);
+  const whole = fragments.find(({ text }) => text === head); // said once, with its marks
   return h(
     "li",
     { class: `hit ${mark?.kind ?? ""}` },
@@ -53,13 +56,13 @@ function hit(point, rank, mark) {
       h(
         "span",
         {},
-        head ? h("span", { class: "headline" }, head, " ") : null,
+        head ? h("span", { class: "headline" }, whole ? marked(whole) : head, " ") : null,
         h("span", { class: "id" }, String(point.id)),
         mark ? h("span", { class: "moved" }, " ", mark.text) : null,
       ),
       point.score === undefined ? null : h("span", { class: "score", title: "score" }, score(point.score)),
     ),
-    fragments.map(marked),
+    fragments.filter((fragment) => fragment !== whole).map(paragraph),
     point.payload && Object.keys(point.payload).length > 0 ? details(point.payload) : null,
   );
 }

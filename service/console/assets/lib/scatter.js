@@ -5,15 +5,23 @@
 const kMaxRatio = 1.5;
 const kOpaque = 128;
 
-/** Half the width of each row of a disc: [[y, half]]. */
-function discRows(diameter) {
-  const radius = diameter / 2;
-  const rows = [];
-  for (let y = Math.ceil(-radius); y < radius; ++y) {
-    const half = Math.sqrt(Math.max(0, radius * radius - (y + 0.5) ** 2));
-    rows.push([y, Math.max(1, Math.round(half))]);
+/** A disc as pixels: where each lies from its middle, and how far that is in an image of this width. */
+function discPixels(diameter, width) {
+  const wide = Math.max(1, Math.round(diameter));
+  const first = -(wide >> 1);
+  const middle = first + (wide - 1) / 2; // between two pixels if the disc is even
+  const pixels = [];
+  for (let y = first; y < first + wide; ++y) {
+    for (let x = first; x < first + wide; ++x) {
+      if ((x - middle) ** 2 + (y - middle) ** 2 <= (wide * wide) / 4) pixels.push([x, y]);
+    }
   }
-  return rows;
+  return {
+    reach: wide,
+    x: Int32Array.from(pixels, ([x]) => x),
+    y: Int32Array.from(pixels, ([, y]) => y),
+    steps: Int32Array.from(pixels, ([x, y]) => y * width + x),
+  };
 }
 
 /** The pixels of a canvas as one word each. */
@@ -23,15 +31,28 @@ class Pixels {
     this.words = new Uint32Array(this.image.data.buffer);
   }
 
-  disc(rows, x, y, word) {
-    for (const [row, half] of rows) {
-      const line = y + row;
-      if (line < 0 || line >= this.height) continue;
-      const from = Math.max(0, x - half);
-      const to = Math.min(this.width, x + half);
-      for (let at = line * this.width + from, end = line * this.width + to; at < end; ++at) this.words[at] = word;
+  disc({ reach, x: xs, y: ys, steps }, x, y, word) {
+    const { words, width, height } = this;
+    if (x >= reach && y >= reach && x < width - reach && y < height - reach) {
+      const middle = y * width + x;
+      for (let i = 0; i < steps.length; ++i) words[middle + steps[i]] = word;
+      return;
+    }
+    for (let i = 0; i < steps.length; ++i) {
+      const [at_x, at_y] = [x + xs[i], y + ys[i]];
+      if (at_x >= 0 && at_y >= 0 && at_x < width && at_y < height) words[at_y * width + at_x] = word;
     }
   }
+}
+
+/** The points whose words are transparent, then the others, which are painted over them. */
+function paintOrder(words) {
+  const order = new Uint32Array(words.length);
+  let n = 0;
+  for (const is_opaque of [false, true]) {
+    for (let i = 0; i < words.length; ++i) if (words[i] >>> 24 >= kOpaque === is_opaque) order[n++] = i;
+  }
+  return order;
 }
 
 /** Points on a canvas with a view that moves. Pixels are those of the device. */
@@ -46,11 +67,8 @@ export class Scatter {
 
   /** `xy`: x, y, …; `rgba`: four bytes a point. Transparent points come below opaque ones. */
   setPoints(xy, rgba) {
-    Object.assign(this, {
-      xy,
-      words: new Uint32Array(rgba.buffer, rgba.byteOffset, rgba.length >> 2),
-      n: xy.length >> 1,
-    });
+    const words = new Uint32Array(rgba.buffer, rgba.byteOffset, rgba.length >> 2);
+    Object.assign(this, { xy, words, n: xy.length >> 1, order: paintOrder(words) });
     this.draw();
   }
 
@@ -102,19 +120,13 @@ export class Scatter {
   }
 
   paint() {
-    const { pixels, xy, words, n, view } = this;
-    const rows = discRows((n > 30000 ? 3 : n > 3000 ? 4 : 7) * this.ratio);
+    const { pixels, xy, words, n, order } = this;
+    const { scale, x, y } = this.view;
+    const disc = discPixels((n > 30000 ? 3 : n > 3000 ? 4 : 7) * this.ratio, pixels.width);
     pixels.words.fill(0);
-    for (const is_opaque of [false, true]) {
-      for (let i = 0; i < n; ++i) {
-        if (words[i] >>> 24 >= kOpaque !== is_opaque) continue;
-        pixels.disc(
-          rows,
-          Math.round(xy[2 * i] * view.scale + view.x),
-          Math.round(xy[2 * i + 1] * view.scale + view.y),
-          words[i],
-        );
-      }
+    for (let k = 0; k < n; ++k) {
+      const i = order[k];
+      pixels.disc(disc, Math.round(xy[2 * i] * scale + x), Math.round(xy[2 * i + 1] * scale + y), words[i]);
     }
     this.context.putImageData(pixels.image, 0, 0);
   }

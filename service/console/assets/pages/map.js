@@ -1,14 +1,14 @@
-// A map of a dense field: a random sample, projected to two dimensions.
+// A map of a field: a random sample in two dimensions, in its principal plane or by its graph of neighbours.
 import { button, h, labelled, redraw, replace, select } from "../lib/dom.js";
-import { connection, fieldLabel, fieldsOf, get, pathOf, post } from "../lib/api.js";
+import { fieldLabel, fieldsOf, get, pathOf, post } from "../lib/api.js";
 import { colourGroups, rgb, valueOf } from "../lib/colours.js";
 import { guarded } from "../lib/dialog.js";
 import { count, percent } from "../lib/format.js";
 import { addressOf } from "../lib/frame.js";
 import { leave } from "../lib/handoff.js";
 import { headline } from "../lib/hits.js";
+import { payloadsOf, placesOf } from "../lib/places.js";
 import { makePlot } from "../lib/plot.js";
-import { projectSample } from "../lib/project.js";
 
 const kSizes = [1000, 5000, 20000, 50000, 100000];
 const kMaxTold = 6;
@@ -17,7 +17,10 @@ const kDimmed = 28;
 const kFaint = 100;
 const kOpaque = 215;
 
-/** Keys that points have: keywords first, then those with the shortest values, which are good to colour by. */
+/**
+ * Keys that points have, but for those that no path can name: keywords first, then those with the shortest values, which
+ * are good to colour by.
+ */
 async function keysOf(collection, info, signal) {
   const { points } = await post(pathOf(collection, "/points/scroll"), { limit: 20, with_payload: true }, signal);
   const keys = new Set(points.flatMap((point) => Object.keys(point.payload ?? {})));
@@ -31,7 +34,7 @@ async function keysOf(collection, info, signal) {
       ),
     );
   const rankOf = (key) => (info.payload_schema[key]?.data_type === "keyword" ? 0 : 1000) + lengthOf(key);
-  return [...keys].sort((a, b) => rankOf(a) - rankOf(b) || a.localeCompare(b));
+  return [...keys].filter((key) => !/["\\]/.test(key)).sort((a, b) => rankOf(a) - rankOf(b) || a.localeCompare(b));
 }
 
 /** The keys whose values are read: for colours, and for the label of a point. */
@@ -45,8 +48,9 @@ class PointMap {
     this.plot = makePlot((i) => this.labelOf(i), (found) => this.choose(found), signal);
     this.legend = h("div", { class: "legend", role: "group", "aria-label": "Colours" });
     this.choice = h("div", { role: "status" });
-    this.progress = h("progress", { max: 1, value: 0, "aria-label": "Loading" });
-    this.told = h("small");
+    this.progress = h("progress", { "aria-label": "Loading" });
+    this.told = h("small", { role: "status" });
+    this.note = h("p", { class: "quiet" });
   }
 
   labelOf(i) {
@@ -55,39 +59,37 @@ class PointMap {
     return [headline(payload) || id, value].filter((part) => part !== undefined).join(" · ");
   }
 
-  /** Takes a message of the worker. */
-  receive({ points, n_read, first, xy }) {
-    if (points) {
-      this.points = points;
-      this.xy = new Float32Array(0);
-      this.chosen = undefined;
-      this.colourPoints();
-    }
-    if (n_read) this.tell(n_read);
-    if (xy) {
-      this.xy = joined(this.xy, xy);
-      this.tell(first + xy.length / 2);
-      this.draw();
-      if (first === 0 || first + xy.length / 2 === this.points.length) this.plot.scatter.fit();
-    }
+  /** Shows points in these places, then reads what colours and names them. */
+  async place(ids, xy, signal) {
+    this.points = ids.map((id) => ({ id, payload: {} }));
+    this.xy = xy;
+    this.colourPoints();
+    this.choose([]);
+    this.plot.scatter.fit();
+    await this.recolour(signal);
   }
 
-  tell(n) {
-    this.progress.value = this.points.length ? n / this.points.length : 0;
-    this.progress.hidden = n === this.points.length;
-    replace(this.told, `${count(n)} of ${count(this.points.length)} points`);
+  /** Says what the server does. */
+  wait(text) {
+    this.progress.hidden = false;
+    replace(this.told, text);
+  }
+
+  /** Says how many points are shown. */
+  tell() {
+    this.progress.hidden = true;
+    replace(this.told, `${count(this.points.length)} points`);
   }
 
   /** Reads the values of another key; the points stay where they are. */
-  async recolour() {
+  async recolour(signal = this.signal) {
     const { points } = this;
-    const found = await post(pathOf(this.collection, "/points"), {
-      ids: points.map((point) => point.id),
-      with_payload: wantedKeys(this),
-    }, this.signal);
+    const ids = points.map((point) => point.id);
+    const payloads = await payloadsOf(this.collection, ids, wantedKeys(this), signal);
     if (points !== this.points) return; // drawn again meanwhile
-    const payloads = new Map(found.map(({ id, payload }) => [String(id), payload]));
-    for (const point of points) point.payload = payloads.get(String(point.id)) ?? {};
+    points.forEach((point, i) => {
+      point.payload = payloads[i];
+    });
     this.colourPoints();
     this.choose([]);
   }
@@ -194,33 +196,55 @@ class PointMap {
   }
 }
 
-function joined(left, right) {
-  const all = new Float32Array(left.length + right.length);
-  all.set(left);
-  all.set(right, left.length);
-  return all;
+const kLayouts = [["plane", "Principal components"], ["neighbours", "Nearest neighbours"]];
+const kUse = "Draw around points to choose them; shift moves the map.";
+
+/** What the map shows, and what it does not. */
+function noteOf(shares) {
+  if (!shares) {
+    return "Points lie near their nearest neighbours. Groups have a meaning; wide distances between them have none. " +
+      kUse;
+  }
+  const share = percent(shares[0] + shares[1], 0);
+  return "These are the two directions in which the sample differs most (principal components). They hold " +
+    `${share} of its variance, so points that are near here may be far apart in the rest. ${kUse}`;
 }
 
-const kTold = "Near points are alike in the two directions in which the sample differs most (principal components). " +
-  "Draw around points to choose them; shift moves the map.";
+async function drawMap(map, signal) {
+  const { ids, xy, shares } = await placesOf({
+    collection: map.collection,
+    field: map.field.value,
+    sample: Number(map.size.value),
+    seed: map.seed,
+    layout: map.layout.value,
+  }, signal);
+  replace(map.note, noteOf(shares));
+  await map.place(ids, xy, signal);
+}
 
-/** Reads a new sample; a call ends the one before. */
+/** Draws what the controls ask for; a call ends the one before. */
 function loader(map, problem) {
   let running = new AbortController();
   return () =>
     guarded(problem, async () => {
       running.abort();
       running = new AbortController();
+      const { signal } = running;
       replace(problem);
-      const request = {
-        connection: connection(),
-        path: pathOf(map.collection),
-        field: map.field.value,
-        n: Number(map.size.value),
-        keys: wantedKeys(map),
-      };
-      await projectSample(request, (message) => map.receive(message), AbortSignal.any([map.signal, running.signal]));
+      map.wait(map.layout.value === "plane" ? "projecting …" : "finding neighbours and laying them out …");
+      try {
+        await drawMap(map, AbortSignal.any([map.signal, signal]));
+      } finally {
+        if (!signal.aborted) map.tell();
+      }
     });
+}
+
+/** Sparse vectors and multi-vectors have no principal components. */
+function offerLayouts(map, fields) {
+  const { kind } = fields.find((field) => field.name === map.field.value);
+  map.layout.options[0].disabled = kind !== "dense";
+  if (kind !== "dense") map.layout.value = "neighbours";
 }
 
 function controls(map, fields, keys, n_points, problem) {
@@ -228,16 +252,32 @@ function controls(map, fields, keys, n_points, problem) {
   const recolour = () => guarded(problem, () => map.recolour());
   const sizes = kSizes.filter((size, i) => i === 0 || size < n_points * 2);
   const usual = sizes[Math.min(1, sizes.length - 1)];
-  map.field = select({ onchange: load }, fields.map((field) => [field.name, fieldLabel(field.name)]), fields[0].name);
+  const changeField = () => {
+    offerLayouts(map, fields);
+    load();
+  };
+  const drawOthers = () => {
+    map.seed = Math.floor(Math.random() * 2 ** 32);
+    load();
+  };
+  map.seed = 0;
+  map.field = select(
+    { onchange: changeField },
+    fields.map((field) => [field.name, fieldLabel(field.name)]),
+    fields[0].name,
+  );
   map.size = select({ onchange: load }, sizes.map((n) => [n, count(n)]), usual);
+  map.layout = select({ onchange: load }, kLayouts, "plane");
   map.colour = select({ onchange: recolour }, [["", "–"], ...keys.map((key) => [key, key])], keys[0] ?? "");
+  offerLayouts(map, fields);
   const row = h(
     "div",
     { class: "row" },
     labelled("Vector", map.field),
     labelled("Sample", map.size),
+    labelled("Layout", map.layout),
     labelled("Colour by", map.colour),
-    button("Draw again", load),
+    button("Other points", drawOthers, { title: "Draws another sample" }),
     h("div", { class: "progress" }, map.progress, map.told),
   );
   return { element: h("section", {}, row), load };
@@ -245,16 +285,16 @@ function controls(map, fields, keys, n_points, problem) {
 
 export async function show(content, { collection, signal }) {
   const info = await get(pathOf(collection), signal);
-  const fields = fieldsOf(info).filter((field) => field.kind === "dense");
+  const of_kind = (kind) => fieldsOf(info).filter((field) => field.kind === kind);
+  const fields = ["dense", "multi", "sparse"].flatMap(of_kind);
   if (fields.length === 0) {
-    replace(content, h("h1", {}, "Map"), h("p", {}, "This collection has no dense vectors to draw."));
+    replace(content, h("h1", {}, "Map"), h("p", {}, "This collection has no vectors to draw."));
     return;
   }
   const keys = await keysOf(collection, info, signal);
   const problem = h("div");
   const map = new PointMap(collection, signal, keys);
   const { element, load } = controls(map, fields, keys, info.points_count, problem);
-  const note = h("p", { class: "quiet" }, kTold);
-  replace(content, h("h1", {}, "Map"), element, problem, map.plot.element, map.legend, map.choice, note);
+  replace(content, h("h1", {}, "Map"), element, problem, map.plot.element, map.legend, map.choice, map.note);
   await load();
 }

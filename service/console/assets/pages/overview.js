@@ -47,13 +47,17 @@ function memoryParts(memory) {
   return [...fields, of("payload", memory.payload), ...payload_indexes].filter(([, disk, ram]) => disk + ram > 0);
 }
 
+/** The head of the column of bars, which only screen readers say. */
+const barHead = () => h("span", { class: "hidden" }, "Size");
+
 function memoryTable(memory) {
   const parts = memory ? memoryParts(memory) : [];
   if (parts.length === 0) return null;
   const largest = Math.max(...parts.map(([, disk, ram]) => disk + ram));
   const bar = (size) => h("meter", { min: 0, max: largest, value: size, "aria-hidden": "true" });
   const rows = parts.map(([label, disk, ram]) => [label, bar(disk + ram), bytes(disk), bytes(ram)]);
-  return section("Disk and memory by part", table([text("Part"), text(""), number("Disk"), number("Memory")], rows));
+  const columns = [text("Part"), text(barHead()), number("Disk"), number("Memory")];
+  return section("Disk and memory by part", table(columns, rows));
 }
 
 function section(title, ...body) {
@@ -70,7 +74,7 @@ function fieldsTable(info, indexes) {
   });
   if (rows.length === 0) return null;
   const columns = [text("Name"), text("Kind"), number("Dimensions"), text("Distance"), text("Index")];
-  return section("Vectors", table([...columns, number("Recall when built")], rows));
+  return section("Vectors", table([...columns, number("Recall when built")], rows, { cards: true }));
 }
 
 function createIndex(collection, refresh) {
@@ -125,7 +129,7 @@ function work(optimizations) {
   ) => [optimizer, status, count(progress?.total), seconds(progress?.duration_sec), timeOf(progress)]);
   return section(
     "Recent work",
-    table([text("Work"), text("State"), number("Points"), number("Time"), text("Ended")], rows),
+    table([text("Work"), text("State"), number("Points"), number("Time"), text("Ended")], rows, { cards: true }),
   );
 }
 

@@ -42,6 +42,7 @@ class CollectionJobsTest : public ::testing::Test {
       n_applied_ += static_cast<int>(operations.size());
       return Result<>();
     };
+    host.project = [](const auto&, const Cancel&) { return Result<Projection>(Projection{}); };
     host.keep = [] { return std::make_shared<int>(0); };
     jobs_ = std::make_unique<CollectionJobs>(context_, root_->subdirectory("c").value(), host);
     ASSERT_TRUE(jobs_->open());
