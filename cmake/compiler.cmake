@@ -11,6 +11,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC takes the files of a unity build for headers.
   target_compile_options(qv_options INTERFACE -Wno-subobject-linkage)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND QV_FAST_BUILD)
+  # The compiler collects its garbage from 1 GiB on (unit: KiB): a tenth less time for a sixth more memory.
+  add_compile_options(--param=ggc-min-heapsize=1048576)
+endif()
 if(QV_WERROR)
   target_compile_options(qv_options INTERFACE -Werror)
 endif()

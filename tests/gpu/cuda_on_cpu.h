@@ -1,6 +1,6 @@
-// What CUDA C++ names, on threads of the CPU: the text of a kernel runs here, one block after
-// another, a thread for each of its threads. Under ThreadSanitizer a missing barrier is a data
-// race.
+// What CUDA C++ names, on the CPU: the text of a kernel runs here, one block after another, a fiber
+// for each of its threads. A thread runs until it waits, so one that should have waited reads too
+// early every time. Under ThreadSanitizer a missing barrier is a data race.
 //
 // Include it before a .cu file. Products of a warp follow the PTX manual (mma.m16n8k32, .s8).
 #pragma once
@@ -10,15 +10,13 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
-#include <condition_variable>
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <vector>
 
 #include "gpu/abi.h"
+#include "tests/gpu/fibers.h"
 
 #define __global__
 #define __host__
@@ -39,34 +37,33 @@ namespace quiver::gpu_cuda {
 
 inline qv_status status_of(cudaError_t) { return QV_DONE; }
 
-/// As std::barrier, whose threads look again and again while they wait: too many do here.
+inline testing::Fibers threads_of_block;
+
+/// As std::barrier, for fibers. No two of them run at once; what is atomic tells ThreadSanitizer
+/// whom the barrier orders.
 class MeetingPoint {
  public:
   explicit MeetingPoint(unsigned n) : n_(n), n_missing_(n) {}
   void arrive_and_wait() {
-    std::unique_lock lock(mutex_);
     const unsigned phase = phase_;
-    if (--n_missing_ == 0) return end_phase();
-    changed_.wait(lock, [&] { return phase_ != phase; });
+    arrive();
+    threads_of_block.wait_until([&] { return phase_ != phase; });
   }
   void arrive_and_drop() {
-    const std::lock_guard lock(mutex_);
     --n_;
-    if (--n_missing_ == 0) end_phase();
+    arrive();
   }
 
  private:
-  void end_phase() {
+  void arrive() {
+    if (--n_missing_ > 0) return;
+    n_missing_ = n_.load();
     ++phase_;
-    n_missing_ = n_;
-    changed_.notify_all();
   }
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  unsigned n_;
-  unsigned n_missing_;
-  unsigned phase_ = 0;
+  std::atomic<unsigned> n_;
+  std::atomic<unsigned> n_missing_;
+  std::atomic<unsigned> phase_ = 0;
 };
 
 /// What the threads of a warp show each other.
@@ -89,11 +86,12 @@ struct BlockOnCpu {
   std::vector<std::unique_ptr<WarpOnCpu>> warps;
 };
 
-inline thread_local BlockOnCpu* this_block = nullptr;
-inline thread_local dim3 threadIdx(0);
-inline thread_local dim3 blockIdx(0, 0);
-inline thread_local dim3 blockDim(0);
-inline thread_local dim3 gridDim(0);
+inline BlockOnCpu* this_block = nullptr;
+inline dim3 blockIdx(0, 0);
+inline dim3 blockDim(0);
+inline dim3 gridDim(0);
+inline dim3 thread_index() { return dim3(threads_of_block.index()); }
+#define threadIdx thread_index()
 
 inline WarpOnCpu& this_warp() { return *this_block->warps[threadIdx.x / 32]; }
 inline void __syncthreads() { this_block->barrier.arrive_and_wait(); }
@@ -159,19 +157,14 @@ template <class... Parameters, class... Arguments>
 void run_block(void (*kernel)(Parameters...), dim3 number, dim3 n_blocks, uint32_t n_threads,
                const Arguments&... arguments) {
   BlockOnCpu block(n_threads);
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < n_threads; ++i) {
-    threads.emplace_back([&, i] {
-      this_block = &block;
-      threadIdx = dim3(i);
-      blockIdx = number;
-      blockDim = dim3(n_threads);
-      gridDim = n_blocks;
-      kernel(arguments...);
-      block.barrier.arrive_and_drop();
-    });
-  }
-  for (auto& thread : threads) thread.join();
+  this_block = &block;
+  blockIdx = number;
+  blockDim = dim3(n_threads);
+  gridDim = n_blocks;
+  threads_of_block.run(n_threads, [&](unsigned) {
+    kernel(arguments...);
+    block.barrier.arrive_and_drop();
+  });
 }
 
 template <class... Parameters, class... Arguments>

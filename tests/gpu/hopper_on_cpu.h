@@ -1,17 +1,16 @@
-// What gpu_cuda/hopper.cuh names, on threads of the CPU. Addresses, swizzles and places of sums
+// What gpu_cuda/hopper.cuh names, on the CPU. Addresses, swizzles and places of sums
 // follow the PTX manual (shared memory matrix layout; wgmma, register fragments of D). Products are
 // computed when a thread waits for them, as late as a device may read their operands.
 //
 // Include it after cuda_on_cpu.h and before a .cu file.
 #pragma once
 
-#include <condition_variable>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include "tests/gpu/cuda_on_cpu.h"
@@ -56,34 +55,26 @@ inline uint32_t swizzled(uint32_t address, uint32_t slab) {
 
 struct BarrierOnCpu {
   uint32_t count = 0;
-  uint32_t n_missing = 0;
-  int64_t n_bytes = 0;  ///< announced and not there yet
-  uint32_t n_phases = 0;
-  std::condition_variable phase_ended;
+  std::atomic<uint32_t> n_missing = 0;
+  std::atomic<int64_t> n_bytes = 0;  ///< announced and not there yet
+  std::atomic<uint32_t> n_phases = 0;
 };
-struct BarriersOnCpu {
-  std::mutex mutex;
-  std::map<const uint64_t*, BarrierOnCpu> all;
-};
-inline BarriersOnCpu barriers_of_block;
+inline std::map<const uint64_t*, BarrierOnCpu> barriers_of_block;
 
 /// Changes what a phase waits for.
 inline void change_barrier(const uint64_t* barrier, uint32_t n_arrived, int64_t n_bytes) {
-  const std::lock_guard lock(barriers_of_block.mutex);
-  BarrierOnCpu& state = barriers_of_block.all.at(barrier);
+  BarrierOnCpu& state = barriers_of_block.at(barrier);
   if (n_arrived > state.n_missing) std::abort();  // more threads than the barrier counts
   state.n_missing -= n_arrived;
   state.n_bytes += n_bytes;
   if (state.n_missing > 0 || state.n_bytes != 0) return;
-  ++state.n_phases;
   state.n_missing = state.count;
-  state.phase_ended.notify_all();
+  ++state.n_phases;
 }
 
 inline void start_barrier(uint64_t* barrier, uint32_t count) {
-  const std::lock_guard lock(barriers_of_block.mutex);
-  barriers_of_block.all[barrier].count = count;
-  barriers_of_block.all[barrier].n_missing = count;
+  barriers_of_block[barrier].count = count;
+  barriers_of_block[barrier].n_missing = count;
 }
 inline void show_barriers() {}
 inline void arrive_and_expect(uint64_t* barrier, uint32_t n_bytes) {
@@ -91,10 +82,9 @@ inline void arrive_and_expect(uint64_t* barrier, uint32_t n_bytes) {
 }
 inline void arrive(uint64_t* barrier) { change_barrier(barrier, 1, 0); }
 inline void wait_for_phase(uint64_t* barrier, uint32_t parity) {
-  std::unique_lock lock(barriers_of_block.mutex);
-  BarrierOnCpu& state = barriers_of_block.all.at(barrier);
+  const BarrierOnCpu& state = barriers_of_block.at(barrier);
   // The phase with this parity has ended if the one under way has the other.
-  state.phase_ended.wait(lock, [&] { return state.n_phases % 2 != parity; });
+  threads_of_block.wait_until([&] { return state.n_phases % 2 != parity; });
 }
 
 inline void copy_tile(void* to, const CUtensorMap* map, uint64_t* barrier, uint32_t x, uint32_t y) {
@@ -130,40 +120,57 @@ inline Operand decoded(uint64_t bits) {
     std::abort();  // groups of eight vectors follow each other
   return {static_cast<uint32_t>(bits & 0x3FFF) << 4, slab};
 }
-inline int byte_of(const Operand& operand, uint32_t vector, uint32_t byte) {
-  const uint32_t place = swizzled(operand.address + vector * operand.slab + byte, operand.slab);
-  return static_cast<int8_t>(shared_of_block->bytes[place]);
+/// 32 bytes of a vector, as they lie in swizzled pieces of 16.
+struct Bytes {
+  int8_t values[32];
+};
+inline Bytes bytes_of(const Operand& operand, uint32_t vector) {
+  Bytes bytes;
+  for (uint32_t piece = 0; piece < 32; piece += 16) {
+    const uint32_t place = swizzled(operand.address + vector * operand.slab + piece, operand.slab);
+    std::memcpy(bytes.values + piece, shared_of_block->bytes + place, 16);
+  }
+  return bytes;
 }
 
 using ProductsOnCpu = std::vector<std::function<void()>>;
-inline thread_local std::vector<ProductsOnCpu> groups_under_way;
-inline thread_local ProductsOnCpu products_begun;
+/// Products of a thread that it has not waited for.
+struct OpenProducts {
+  ProductsOnCpu begun;
+  std::vector<ProductsOnCpu> groups;
+};
+inline std::vector<OpenProducts> products_of_block;  ///< by thread
+inline OpenProducts& open_products() { return products_of_block[threadIdx.x]; }
 
 inline void begin_products() {}
 inline void end_products() {
-  groups_under_way.push_back(std::move(products_begun));
-  products_begun.clear();
+  OpenProducts& products = open_products();
+  products.groups.push_back(std::move(products.begun));
+  products.begun.clear();
 }
 /// The instruction is one of the whole warp (.sync.aligned): its lanes meet when all are done.
+/// Those who may write to the operands run before.
 template <int n>
 void wait_for_products() {
-  while (groups_under_way.size() > n) {
-    for (const auto& product : groups_under_way.front()) product();
-    groups_under_way.erase(groups_under_way.begin());
+  threads_of_block.yield();
+  auto& groups = open_products().groups;
+  while (groups.size() > n) {
+    for (const auto& product : groups.front()) product();
+    groups.erase(groups.begin());
   }
   this_warp().barrier.arrive_and_wait();
 }
 
 template <size_t n>
 void multiply_group(int (&sums)[n], uint64_t a, uint64_t b, int adds) {
-  products_begun.push_back([&sums, a = decoded(a), b = decoded(b), adds] {
+  open_products().begun.push_back([&sums, a = decoded(a), b = decoded(b), adds] {
     const uint32_t lane = threadIdx.x % 32;
+    const uint32_t row = threadIdx.x % 128 / 32 * 16 + lane / 4;
+    const Bytes rows[2] = {bytes_of(a, row), bytes_of(a, row + 8)};
     for (uint32_t i = 0; i < n; ++i) {
-      const uint32_t row = threadIdx.x % 128 / 32 * 16 + lane / 4 + 8 * (i / 2 % 2);
-      const uint32_t column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+      const Bytes column = bytes_of(b, i / 4 * 8 + lane % 4 * 2 + i % 2);
       int sum = adds != 0 ? sums[i] : 0;
-      for (uint32_t byte = 0; byte < 32; ++byte)
-        sum += byte_of(a, row, byte) * byte_of(b, column, byte);
+      for (uint32_t k = 0; k < 32; ++k) sum += rows[i / 2 % 2].values[k] * column.values[k];
       sums[i] = sum;
     }
   });
@@ -193,7 +200,8 @@ qv_status launch(void (*kernel)(Parameters...), dim3 n_blocks, uint32_t n_thread
     for (unsigned x = 0; x < grid.x; ++x) {
       SharedOnCpu shared(n_shared);
       shared_of_block = &shared;
-      barriers_of_block.all.clear();
+      barriers_of_block.clear();
+      products_of_block.assign(n_threads, {});
       run_block(kernel, dim3(x, y), grid, n_threads, arguments...);
     }
   }

@@ -41,9 +41,9 @@ TEST_F(SegmentTableTest, TheMutableSegmentIsPublishedApartWhileItIsEmpty) {
 
 /// Random writes, freezes and seals against a map.
 TEST_F(SegmentTableTest, OneVersionOfAPointIsLive) {
-  constexpr std::uint64_t kSeed = 5;
-  SCOPED_TRACE(kSeed);
-  std::mt19937_64 random(kSeed);
+  constexpr std::uint64_t kSeedOfRows = 5;
+  SCOPED_TRACE(kSeedOfRows);
+  std::mt19937_64 random(kSeedOfRows);
   std::map<std::uint64_t, std::uint64_t> expected;
   for (int step = 0; step < 400; ++step) {
     const std::uint64_t id = random() % 40;
