@@ -12,6 +12,7 @@
 #include "payload/filter/code_match.h"
 #include "payload/filter/evaluation.h"
 #include "payload/filter/few_rows.h"
+#include "payload/filter/object_match.h"
 #include "payload/filter/slice.h"
 
 namespace quiver::payload {
@@ -210,16 +211,28 @@ class ColumnEvaluator {
     return verdict;
   }
 
-  /// Of several conditions, columns can rule rows out; but only the document tells whether they
-  /// meet in one element.
+  /// Of several conditions, columns rule rows out. Then objects of attributes tell whether
+  /// conditions meet in one element. Documents decide what is left.
   Result<Verdict> match(const NestedNode& node, const RowSet& within) {
     if (!node.sufficient.empty()) return match_any(node.sufficient, within);
     RowSet possible = within;
     for (const FieldNode& field : node.necessary) {
-      QV_TRY(Verdict verdict, match(field, possible));
-      possible = std::move(verdict.yes |= verdict.maybe);
+      if (find_column(rows_, field) == nullptr) continue;
+      QV_TRY(keep_possible(field, possible));
     }
-    return Verdict{RowSet::none_like(within), std::move(possible)};
+    Verdict verdict = match_objects(rows_, node, possible);
+    for (const FieldNode& field : node.necessary) {
+      if (verdict.maybe.none()) break;
+      QV_TRY(keep_possible(field, verdict.maybe));
+    }
+    return verdict;
+  }
+
+  /// Takes away the rows that surely do not match.
+  Result<> keep_possible(const FieldNode& field, RowSet& rows) {
+    QV_TRY(Verdict verdict, match(field, rows));
+    rows = std::move(verdict.yes |= verdict.maybe);
+    return {};
   }
 
   Result<Verdict> match_any(const std::vector<FieldNode>& fields, const RowSet& within) {
