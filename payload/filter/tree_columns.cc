@@ -211,28 +211,16 @@ class ColumnEvaluator {
     return verdict;
   }
 
-  /// Of several conditions, columns rule rows out. Then objects of attributes tell whether
-  /// conditions meet in one element. Documents decide what is left.
+  /// Of several conditions, columns and attributes rule rows out. Then objects of attributes, or the
+  /// document, tell whether conditions meet in one element.
   Result<Verdict> match(const NestedNode& node, const RowSet& within) {
     if (!node.sufficient.empty()) return match_any(node.sufficient, within);
     RowSet possible = within;
     for (const FieldNode& field : node.necessary) {
-      if (find_column(rows_, field) == nullptr) continue;
-      QV_TRY(keep_possible(field, possible));
+      QV_TRY(Verdict verdict, match(field, possible));
+      possible = std::move(verdict.yes |= verdict.maybe);
     }
-    Verdict verdict = match_objects(rows_, node, possible);
-    for (const FieldNode& field : node.necessary) {
-      if (verdict.maybe.none()) break;
-      QV_TRY(keep_possible(field, verdict.maybe));
-    }
-    return verdict;
-  }
-
-  /// Takes away the rows that surely do not match.
-  Result<> keep_possible(const FieldNode& field, RowSet& rows) {
-    QV_TRY(Verdict verdict, match(field, rows));
-    rows = std::move(verdict.yes |= verdict.maybe);
-    return {};
+    return match_objects(rows_, node, possible);
   }
 
   Result<Verdict> match_any(const std::vector<FieldNode>& fields, const RowSet& within) {
