@@ -211,8 +211,8 @@ class ColumnEvaluator {
     return verdict;
   }
 
-  /// Of several conditions, columns and attributes rule rows out. Then objects of attributes, or the
-  /// document, tell whether conditions meet in one element.
+  /// Of several conditions, columns and attributes rule rows out. Then objects of attributes, or
+  /// the document, tell whether conditions meet in one element.
   Result<Verdict> match(const NestedNode& node, const RowSet& within) {
     if (!node.sufficient.empty()) return match_any(node.sufficient, within);
     RowSet possible = within;
