@@ -34,8 +34,8 @@ bool AttributeView::is_exact_text(std::uint32_t text) const {
 
 std::uint64_t AttributeView::n_bytes() const {
   const auto bytes = [](const auto&... spans) { return (spans.span().size_bytes() + ...); };
-  return bytes(cells, rests, offsets, ranges, counts, integer_lows, integer_highs, double_lows,
-               double_highs, text_offsets, text_bytes, moment_lows, moment_highs);
+  return bytes(cells, rests, offsets, ranges, counts, objects, integer_lows, integer_highs,
+               double_lows, double_highs, text_offsets, text_bytes, moment_lows, moment_highs);
 }
 
 std::string attribute_path(const JsonPath& path) {
@@ -49,6 +49,12 @@ std::string attribute_path(const JsonPath& path) {
   return path.to_string();
 }
 
+std::string objects_path(const JsonPath& elements) {
+  const auto steps = elements.steps();
+  const auto array = attribute_path(JsonPath(std::vector(steps.begin(), steps.end() - 1)));
+  return array.empty() ? array : array + "[]";
+}
+
 const AttributeView* AttributeSet::find(std::string_view path) const {
   const auto found = std::lower_bound(attributes.begin(), attributes.end(), path,
                                       [](const AttributeView& attribute, std::string_view wanted) {
@@ -59,6 +65,7 @@ const AttributeView* AttributeSet::find(std::string_view path) const {
 
 bool AttributeSet::leads_nowhere(std::string_view path) const {
   if (find(path) != nullptr || left_out.size() >= kMaxLeftOutPaths) return false;
+  if (!has_objects && path.ends_with("[]")) return false;
   return std::none_of(left_out.begin(), left_out.end(), [path](const LeftOutPath& other) {
     return other.path == path || (other.reason == kMoreBelow && path.starts_with(other.path));
   });

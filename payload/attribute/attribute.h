@@ -45,6 +45,9 @@ struct CellRange {
   std::uint8_t high = 0;
   bool operator==(const CellRange&) const = default;
 };
+/// Objects of a row, below one path through arrays, that attributes tell apart.
+inline constexpr std::uint32_t kMaxObjects = 64;
+
 /// Rows of a `CellRange`.
 inline constexpr std::uint32_t kRowsPerCellRange = 1024;
 
@@ -61,6 +64,10 @@ struct AttributeView {
   SharedSpan<std::uint32_t> offsets;  ///< [n_rows + 1] into the codes; empty: one a row
   SharedSpan<CellRange> ranges;       ///< one per `kRowsPerCellRange` rows; empty with `offsets`
   SharedSpan<std::uint32_t> counts;   ///< [n_entries], codes of each entry
+  /// For a path through an array of objects: the number of the object that each code comes from,
+  /// among all objects that the path enters last in the row. Numbers above `kMaxObjects` are
+  /// `kMaxObjects`. Empty if the codes of each row come from objects 0, 1, 2, …
+  SharedSpan<std::uint8_t> objects;
 
   // The entries after the special ones: least and greatest value of each. `highs` is empty if all
   // entries of the type are single values.
@@ -97,6 +104,11 @@ struct AttributeView {
 /// paths of plain keys, through arrays of objects.
 [[nodiscard]] std::string attribute_path(const JsonPath& path);
 
+/// The path of the attribute that counts the objects of an array: that of the array and `[]`. A row
+/// has the number of its objects, `kMaxObjects + 1` if there are more, and no value if there are
+/// none. Empty if attributes never count them. `elements` ends in `[]`.
+[[nodiscard]] std::string objects_path(const JsonPath& elements);
+
 /// A path whose values are not kept, and why.
 struct LeftOutPath {
   std::string path;
@@ -111,10 +123,13 @@ inline constexpr std::size_t kMaxLeftOutPaths = 64;
 struct AttributeSet {
   std::vector<AttributeView> attributes;
   std::vector<LeftOutPath> left_out;
+  /// False in files of revision 1: objects are not counted, and `AttributeView::objects` is
+  /// missing.
+  bool has_objects = true;
 
   /// nullptr if the path is not kept.
   [[nodiscard]] const AttributeView* find(std::string_view path) const;
-  /// True if this path of plain keys leads to nothing in all rows.
+  /// True if this path leads to nothing in all rows, or this array has no objects (`a[]`).
   [[nodiscard]] bool leads_nowhere(std::string_view path) const;
   [[nodiscard]] std::uint64_t n_bytes() const;
 };

@@ -14,7 +14,7 @@ namespace {
 
 constexpr SectionFormat kFormat{"attribute file", "QVATTRIB", "QVATTEND"};
 
-/// A section of kind kPath or above belongs to the path with its field number.
+/// Sections of kinds kPath to kObjects belong to the path with their field number.
 enum SectionKind : std::uint32_t {
   kLeftOut = 1,  ///< `path \0 reason \0` for each
   kPath,
@@ -32,7 +32,12 @@ enum SectionKind : std::uint32_t {
   kTextBytes,
   kMomentLows,
   kMomentHighs,
+  kObjects,
+  kRevision,
 };
+
+/// Since revision 2, objects of arrays are counted and told apart. Revision 1 has no such section.
+constexpr std::uint32_t kLatestRevision = 2;
 
 struct Facts {
   std::uint32_t shift = 0;
@@ -55,6 +60,7 @@ void for_each_array(View& view, Visit&& visit) {
   visit(kTextBytes, view.text_bytes);
   visit(kMomentLows, view.moment_lows);
   visit(kMomentHighs, view.moment_highs);
+  visit(kObjects, view.objects);
 }
 
 std::string encode(const std::vector<LeftOutPath>& left_out) {
@@ -91,6 +97,7 @@ bool is_consistent(const AttributeView& view) {
       (std::size_t{view.n_rows} + kRowsPerCellRange - 1) / kRowsPerCellRange;
   bool fits = view.n_entries() <= kMaxEntries && view.shift < 16 &&
               view.counts.size() == view.n_entries() && is_empty_or(view.rests.size(), n_codes) &&
+              is_empty_or(view.objects.size(), n_codes) &&
               is_empty_or(view.integer_highs.size(), view.integer_lows.size()) &&
               is_empty_or(view.double_highs.size(), view.double_lows.size()) &&
               is_empty_or(view.moment_lows.size(), n_texts) &&
@@ -130,6 +137,15 @@ Result<AttributeView> read_attribute(const SectionReader& reader, std::size_t fi
   return view;
 }
 
+/// Which revision the file has; kDataLoss if it is unknown.
+Result<std::uint32_t> read_revision(const SectionReader& reader) {
+  if (!reader.has(kRevision)) return 1U;
+  QV_TRY(const auto revision, reader.get<std::uint32_t>(kRevision, 0, 1));
+  if (revision[0] == kLatestRevision) return kLatestRevision;
+  return reader.damaged(
+      fmt::format("it has revision {}, expected {}", revision[0], kLatestRevision));
+}
+
 }  // namespace
 
 Result<> write_attributes(const AttributeSet& set, std::uint32_t n_rows, Directory& directory,
@@ -138,6 +154,9 @@ Result<> write_attributes(const AttributeSet& set, std::uint32_t n_rows, Directo
   SectionWriter out(kFormat, std::move(file));
   const std::string left_out = encode(set.left_out);
   out.section(kLeftOut, std::span<const char>(left_out));
+  if (set.has_objects) {
+    out.section(kRevision, std::span<const std::uint32_t>(&kLatestRevision, 1));
+  }
   for (std::size_t field = 0; field < set.attributes.size(); ++field) {
     const AttributeView& view = set.attributes[field];
     out.section(kPath, std::span<const char>(view.path), field);
@@ -160,6 +179,8 @@ Result<OpenedAttributes> open_attributes(const Directory& directory, std::string
   opened.file = reader.file();
   QV_TRY(const auto left_out, reader.get<char>(kLeftOut));
   opened.set.left_out = decode({left_out.data(), left_out.size()});
+  QV_TRY(const std::uint32_t revision, read_revision(reader));
+  opened.set.has_objects = revision == kLatestRevision;
   for (std::size_t field = 0; reader.has(kPath, field); ++field) {
     QV_TRY(auto view, read_attribute(reader, field));
     opened.set.attributes.push_back(std::move(view));

@@ -91,6 +91,14 @@ void Moments::join(const Moments& other) {
   high = all_are ? std::max(high, other.high) : kLastMoment;
 }
 
+PathValues::PathValues(std::string path)
+    : path_(std::move(path)), enters_objects_(path_.find("[].") != std::string::npos) {}
+
+void PathValues::append(Type type, std::uint32_t number) {
+  codes_.push_back(type << kNumberBits | number);
+  if (enters_objects_) objects_.push_back(object_);
+}
+
 void PathValues::pad(std::uint32_t n_rows) {
   while (row_starts_.size() < n_rows) {
     row_starts_.push_back(static_cast<std::uint32_t>(codes_.size()));
@@ -99,17 +107,20 @@ void PathValues::pad(std::uint32_t n_rows) {
 }
 
 void PathValues::begin_row(std::uint32_t row) {
+  object_ = 0;
   pad(row);
   row_starts_.push_back(static_cast<std::uint32_t>(codes_.size()));
   n_roots_ = 0;
 }
 
-void PathValues::add_root(std::uint32_t row, const Value& root) {
+void PathValues::add_root(std::uint32_t row, const Value& root, std::uint32_t object) {
   if (row_starts_.size() <= row) begin_row(row);
   if (++n_roots_ == 2) {
     codes_.insert(codes_.begin() + row_starts_.back(),
                   static_cast<std::uint32_t>(SpecialEntry::kManyRoots));
+    if (enters_objects_) objects_.insert(objects_.begin() + row_starts_.back(), 0);
   }
+  object_ = static_cast<std::uint8_t>(std::min(object, kMaxObjects));
   const Array* array = root.as_array();
   if (array == nullptr) return add_scalar(root, SpecialEntry::kNull);
   if (array->empty()) append(SpecialEntry::kEmptyArray);
@@ -165,6 +176,7 @@ void PathValues::coarsen_to_fit(std::uint32_t n_rows, std::uint64_t max_text_byt
 }
 
 AttributeView PathValues::finish(std::uint32_t n_rows, std::uint64_t max_text_bytes) {
+  object_ = 0;
   pad(n_rows);
   coarsen_to_fit(n_rows, max_text_bytes);
   renumber(kInteger, integers_.number_in_order());
@@ -174,8 +186,28 @@ AttributeView PathValues::finish(std::uint32_t n_rows, std::uint64_t max_text_by
   view.path = path_;
   view.n_rows = n_rows;
   store_entries(view);
+  store_objects(view);
   store_codes(view, n_rows);
   return view;
+}
+
+/// True if the codes of each row come from objects 0, 1, 2, …
+bool PathValues::has_an_object_for_each_code() const {
+  constexpr auto kManyRoots = static_cast<std::uint32_t>(SpecialEntry::kManyRoots);
+  for (std::size_t row = 0; row < row_starts_.size(); ++row) {
+    std::size_t first = row_starts_[row];
+    const std::size_t end = row + 1 < row_starts_.size() ? row_starts_[row + 1] : codes_.size();
+    if (codes_[first] == kManyRoots) ++first;
+    for (std::size_t i = first; i < end; ++i) {
+      if (objects_[i] != std::min<std::size_t>(i - first, kMaxObjects)) return false;
+    }
+  }
+  return true;
+}
+
+void PathValues::store_objects(AttributeView& view) {
+  if (!enters_objects_ || has_an_object_for_each_code()) return;
+  view.objects = SharedSpan<std::uint8_t>::of(std::move(objects_));
 }
 
 void PathValues::store_entries(AttributeView& view) {
@@ -218,6 +250,7 @@ void PathValues::store_codes(AttributeView& view, std::uint32_t n_rows) {
   view.rests = SharedSpan<std::uint8_t>::of(std::move(rests));
   view.counts = SharedSpan<std::uint32_t>::of(std::move(counts));
   codes_ = {};
+  objects_ = {};
 }
 
 }  // namespace quiver::payload

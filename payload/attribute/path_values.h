@@ -21,12 +21,13 @@ struct Moments {
   [[nodiscard]] bool empty() const { return low > high; }
 };
 
-/// Rows are added in order. `add_root` is called for each value that the path leads to.
+/// Rows are added in order. `add_root` is called for each value that the path leads to. `object` is
+/// the number of the object of the row that has it, if the path enters an array of objects.
 class PathValues {
  public:
-  explicit PathValues(std::string path) : path_(std::move(path)) {}
+  explicit PathValues(std::string path);
 
-  void add_root(std::uint32_t row, const Value& root);
+  void add_root(std::uint32_t row, const Value& root, std::uint32_t object);
   /// The attribute of the first `n_rows` rows. Texts take `max_text_bytes` unless that is too few
   /// to tell them apart at all. Call once.
   [[nodiscard]] AttributeView finish(std::uint32_t n_rows, std::uint64_t max_text_bytes);
@@ -40,7 +41,7 @@ class PathValues {
   void pad(std::uint32_t n_rows);
   void begin_row(std::uint32_t row);
   void append(SpecialEntry entry) { append(kSpecial, static_cast<std::uint32_t>(entry)); }
-  void append(Type type, std::uint32_t number) { codes_.push_back(type << kNumberBits | number); }
+  void append(Type type, std::uint32_t number);
   void add_scalar(const Value& value, SpecialEntry null);
   void limit_entries();
   template <class Ranges>
@@ -49,9 +50,14 @@ class PathValues {
   void coarsen_to_fit(std::uint32_t n_rows, std::uint64_t max_text_bytes);
   void store_entries(AttributeView& view);
   void store_codes(AttributeView& view, std::uint32_t n_rows);
+  void store_objects(AttributeView& view);
+  [[nodiscard]] bool has_an_object_for_each_code() const;
 
   std::string path_;
+  bool enters_objects_;
+  std::uint8_t object_ = 0;  ///< of the codes that are added now
   std::vector<std::uint32_t> codes_;
+  std::vector<std::uint8_t> objects_;      ///< of each code; empty unless `enters_objects_`
   std::vector<std::uint32_t> row_starts_;  ///< first code of each row so far
   std::uint32_t n_roots_ = 0;              ///< of the last row
   ValueRanges<std::int64_t> integers_;

@@ -76,7 +76,7 @@ class TreeBuilder {
     static const Filter kEmpty;
     const Filter& inner = condition.filter ? *condition.filter : kEmpty;
     QV_TRY(auto tree, build(inner, from_root, depth + 1));
-    NestedNode node{std::move(elements), tree, {}};
+    NestedNode node{std::move(elements), tree, objects_path(from_root), {}};
     for (const Node& part : tree->must) add_if_existential(part, node.elements, node.necessary);
     node.sufficient = sufficient_of(*tree, node.elements);
     return Node(std::move(node));

@@ -36,6 +36,8 @@ struct FilterTree;
 struct NestedNode {
   JsonPath elements;  ///< ends in `[]`
   std::shared_ptr<const FilterTree> filter;
+  /// `payload::objects_path` of `elements` from the root of the document.
+  std::string objects_path;
   /// Conditions that the whole document satisfies if one of its elements satisfies `filter`, on
   /// `elements` + inner path.
   std::vector<FieldNode> necessary;

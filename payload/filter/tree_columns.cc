@@ -12,6 +12,7 @@
 #include "payload/filter/code_match.h"
 #include "payload/filter/evaluation.h"
 #include "payload/filter/few_rows.h"
+#include "payload/filter/object_match.h"
 #include "payload/filter/slice.h"
 
 namespace quiver::payload {
@@ -210,8 +211,8 @@ class ColumnEvaluator {
     return verdict;
   }
 
-  /// Of several conditions, columns can rule rows out; but only the document tells whether they
-  /// meet in one element.
+  /// Of several conditions, columns and attributes rule rows out. Then objects of attributes, or
+  /// the document, tell whether conditions meet in one element.
   Result<Verdict> match(const NestedNode& node, const RowSet& within) {
     if (!node.sufficient.empty()) return match_any(node.sufficient, within);
     RowSet possible = within;
@@ -219,7 +220,7 @@ class ColumnEvaluator {
       QV_TRY(Verdict verdict, match(field, possible));
       possible = std::move(verdict.yes |= verdict.maybe);
     }
-    return Verdict{RowSet::none_like(within), std::move(possible)};
+    return match_objects(rows_, node, possible);
   }
 
   Result<Verdict> match_any(const std::vector<FieldNode>& fields, const RowSet& within) {

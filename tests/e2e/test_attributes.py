@@ -9,11 +9,15 @@ N = 3000
 COLORS = ["red", "green", "blue", "cyan"]
 
 
+def part_of(rng):
+    return {"kind": rng.choice("xyz")} | ({"n": rng.randrange(5)} if rng.random() < 0.8 else {})
+
+
 def payload_of(i, rng):
     return {
         "color": rng.choice(COLORS), "price": rng.randrange(100_000) / 100, "serial": f"SN-{i:07d}",
         "day": f"2025-{1 + i % 12:02d}-{1 + i % 28:02d}T10:00:00Z", "tags": rng.sample(COLORS, rng.randrange(4)),
-        "box": {"side": i % 7}, "parts": [{"kind": rng.choice("xyz"), "n": rng.randrange(5)} for _ in range(2)],
+        "box": {"side": i % 7}, "parts": [part_of(rng) for _ in range(rng.randrange(4))],
     } | ({"rare": None} if i % 50 == 0 else {})
 
 
@@ -40,7 +44,16 @@ FILTERS = {
     "not": ({"must_not": [{"key": "box.side", "match": {"value": 3}}]}, lambda p: p["box"]["side"] != 3),
     "nested": ({"must": [{"nested": {"key": "parts", "filter": {"must": [
         {"key": "kind", "match": {"value": "x"}}, {"key": "n", "range": {"gte": 3}}]}}}]},
-        lambda p: any(part["kind"] == "x" and part["n"] >= 3 for part in p["parts"])),
+        lambda p: any(part["kind"] == "x" and part.get("n", 0) >= 3 for part in p["parts"])),
+    "nested, one not": ({"must": [{"nested": {"key": "parts", "filter": {
+        "must": [{"key": "kind", "match": {"value": "x"}}], "must_not": [{"key": "n", "match": {"value": 0}}]}}}]},
+        lambda p: any(part["kind"] == "x" and part.get("n") != 0 for part in p["parts"])),
+    "nested, without a value": ({"must": [{"nested": {"key": "parts", "filter": {
+        "must": [{"key": "kind", "match": {"value": "y"}}, {"is_empty": {"key": "n"}}]}}}]},
+        lambda p: any(part["kind"] == "y" and "n" not in part for part in p["parts"])),
+    "nested, two of three": ({"must": [{"nested": {"key": "parts", "filter": {"min_should": {"min_count": 2, "conditions": [
+        {"key": "kind", "match": {"value": "z"}}, {"key": "n", "range": {"lt": 2}}, {"key": "n", "match": {"value": 1}}]}}}}]},
+        lambda p: any((part["kind"] == "z") + (part.get("n", 9) < 2) + (part.get("n") == 1) >= 2 for part in p["parts"])),
 }
 
 
@@ -88,7 +101,7 @@ def test_filters_while_growing_sealed_changed_and_reopened(new_server, name):
     check(server, name, payloads)
     described = {path["path"]: path for segment in attributes(server, name) for path in segment["paths"]}
     assert described["color"]["exact"] and described["color"]["entries"] == 9 + len(COLORS)
-    assert {"price", "serial", "day", "tags", "box", "box.side", "parts", "parts[].kind", "rare"} <= described.keys()
+    assert {"price", "serial", "day", "tags", "box", "box.side", "parts", "parts[]", "parts[].kind", "rare"} <= described.keys()
 
     server.post(f"/collections/{name}/points/delete?wait=true", {"points": list(range(100, 200))}).result
     server.post(f"/collections/{name}/points/payload?wait=true", {"payload": {"color": "red"}, "points": [7, 8, 9]}).result

@@ -12,115 +12,21 @@
 #include "payload/attribute/builder.h"
 #include "payload/attribute/growing.h"
 #include "payload/filter/attribute_match.h"
-#include "payload/filter/evaluation.h"
-#include "payload/filter/filter_tree.h"
 #include "payload/filter/predicate.h"
-#include "tests/payload/filter/row_set_support.h"
+#include "tests/payload/attribute/attribute_support.h"
 #include "tests/payload/random_payload.h"
 
 namespace quiver::payload {
 namespace {
 
 constexpr std::uint64_t kSeed = 20261125;
-constexpr std::uint64_t kPlenty = 1 << 26;
-
-AttributeLimits limits_of(std::uint64_t max_bytes) {
-  AttributeLimits limits;
-  limits.max_bytes = max_bytes;
-  return limits;
-}
-
-AttributeSet attributes_of(const std::vector<Value>& documents, std::uint64_t max_bytes) {
-  AttributeBuilder builder(limits_of(max_bytes));
-  for (const Value& document : documents) builder.add(document);
-  return builder.finish();
-}
 
 Value parse(std::string_view text) { return *parse_json(text); }
-
-/// Rows whose documents are counted when they are read.
-class Rows : public RowsView {
- public:
-  Rows(const std::vector<Value>& documents, const AttributeSet& set) : set_(set) {
-    for (const Value& document : documents) {
-      ids_.push_back(PointId::number(ids_.size()));
-      documents_.push_back(to_json(document));
-    }
-  }
-  [[nodiscard]] std::uint32_t n_rows() const override {
-    return static_cast<std::uint32_t>(ids_.size());
-  }
-  [[nodiscard]] std::span<const PointId> ids() const override { return ids_; }
-  [[nodiscard]] bool sorted_ids() const override { return true; }
-  [[nodiscard]] Result<std::string_view> document(std::uint32_t row) const override {
-    ++n_read;
-    return std::string_view(documents_[row]);
-  }
-  [[nodiscard]] const ColumnView* column(std::string_view) const override { return nullptr; }
-  [[nodiscard]] std::vector<AttributePart> attributes(std::string_view path) const override {
-    const auto* view = set_.find(path);
-    if (view == nullptr && !set_.leads_nowhere(path)) return {};
-    return {{0, n_rows(), view}};
-  }
-  [[nodiscard]] const std::uint8_t* present(std::string_view) const override { return nullptr; }
-
-  mutable std::size_t n_read = 0;
-
- private:
-  const AttributeSet& set_;
-  std::vector<PointId> ids_;
-  std::vector<std::string> documents_;
-};
-
-const HasVectorFn kNoVectors = [](std::string_view) { return false; };
-
-Bitset slow_matches(const Predicate& predicate, const std::vector<Value>& documents,
-                    const Bitset& candidates) {
-  Bitset out(documents.size());
-  candidates.for_each([&](std::size_t row) {
-    if (predicate.matches(documents[row], PointId::number(row), kNoVectors)) out.set(row);
-  });
-  return out;
-}
-
-/// Evaluates a filter by attributes and by documents. Returns the number of documents it read.
-std::size_t expect_equal(const std::vector<Value>& documents, const AttributeSet& set,
-                         const Filter& filter, const Bitset& candidates) {
-  const auto predicate = compile(filter, {});
-  if (!predicate) return 0;  // a random filter may be malformed
-  const Rows rows(documents, set);
-  const auto found = (*predicate)->evaluate(rows, candidates, Cancel());
-  EXPECT_TRUE(found);
-  const Bitset wanted = slow_matches(**predicate, documents, candidates);
-  EXPECT_EQ(*found == wanted, true) << found->count() << " rows, expected " << wanted.count();
-  const std::size_t n_read = rows.n_read;
-  const auto verdict =
-      match_columns(**build_tree(filter, {}), rows, listed_set(candidates), Cancel());
-  EXPECT_TRUE(verdict);
-  Bitset by_list = slow_matches(**predicate, documents, bits_of(verdict->maybe));
-  EXPECT_EQ((by_list |= bits_of(verdict->yes)) == wanted, true);
-  const Estimate estimate = (*predicate)->estimate(rows);
-  const Bitset all = slow_matches(**predicate, documents, Bitset(documents.size(), true));
-  EXPECT_LE(estimate.min, all.count());
-  EXPECT_GE(estimate.max, all.count());
-  EXPECT_LE(estimate.min, estimate.expected);
-  EXPECT_LE(estimate.expected, estimate.max);
-  return n_read;
-}
 
 Filter must(std::string key, ValueCondition condition) {
   Filter filter;
   filter.must.push_back(FieldCondition{std::move(key), std::move(condition)});
   return filter;
-}
-
-Bitset random_rows(std::size_t n, std::mt19937_64& random) {
-  Bitset rows(n, random() % 2 == 0);
-  if (random() % 2 == 0) return rows;
-  for (std::size_t row = 0; row < n; ++row) {
-    if (random() % 3 == 0) rows.set(row);
-  }
-  return rows;
 }
 
 TEST(Attributes, RandomFiltersMatchAsOnDocuments) {
@@ -315,27 +221,6 @@ TEST(Attributes, FilesHoldWhatWasMade) {
   EXPECT_EQ(open_attributes(*directory, "b", 200).error().code(), Code::kNotFound);
 }
 
-/// Parts of a growing segment, of which the last rows have none.
-class GrowingRows : public Rows {
- public:
-  GrowingRows(const std::vector<Value>& documents, const GrowingAttributes::Parts& parts)
-      : Rows(documents, kNone), parts_(parts) {}
-  [[nodiscard]] std::vector<AttributePart> attributes(std::string_view path) const override {
-    std::vector<AttributePart> all;
-    for (const auto& part : parts_) {
-      const auto* view = part->set.find(path);
-      if (view != nullptr || part->set.leads_nowhere(path)) {
-        all.push_back({part->first_row, part->n_rows, view});
-      }
-    }
-    return all;
-  }
-
- private:
-  static inline const AttributeSet kNone;
-  const GrowingAttributes::Parts& parts_;
-};
-
 TEST(Attributes, GrowingSegmentsAreDescribedByParts) {
   std::mt19937_64 random(kSeed);
   std::vector<Value> documents;
@@ -362,7 +247,7 @@ TEST(Attributes, GrowingSegmentsAreDescribedByParts) {
   }
   EXPECT_LE(n_parsed, 2 * documents.size());
   const auto parts = growing.of_rows(11'000, document_of_row);
-  const GrowingRows rows(documents, parts);
+  const GrowingDocumentRows rows(documents, parts);
   for (int i = 0; i < 60; ++i) {
     const Filter filter = must(i % 3 == 0   ? "none"
                                : i % 3 == 1 ? "text"
@@ -370,7 +255,7 @@ TEST(Attributes, GrowingSegmentsAreDescribedByParts) {
                                spread_condition(random));
     const auto predicate = *compile(filter, {});
     const auto found = *predicate->evaluate(rows, Bitset(11'000, true), Cancel());
-    EXPECT_EQ(found == slow_matches(*predicate, documents, Bitset(11'000, true)), true)
+    EXPECT_EQ(found == matching_documents(*predicate, documents, Bitset(11'000, true)), true)
         << "filter " << i;
   }
 }
