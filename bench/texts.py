@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unicodedata
 from pathlib import Path
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
@@ -29,7 +30,8 @@ import tantivy  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 K1, B, TOP, ROUNDS = 1.2, 0.75, 10, 3
-WORD = re.compile(r"[^\W_]+")
+MARKS = "".join(c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c)[0] == "M")
+WORD = re.compile(f"(?:[^\\W_]|[{MARKS}])+")  # letters, numbers and combining marks
 COLLECTION = "/collections/texts"
 
 
@@ -48,6 +50,11 @@ def stop_words():
     return set(" ".join(re.findall(r'"([^"]*)"', source)).split())
 
 
+def lower_case(text):
+    """Code point by code point: `str.lower` knows final sigma, and makes two of a capital i with a dot."""
+    return text.lower() if text.isascii() else "".join(c.lower()[0] for c in text)
+
+
 class Words:
     """The server's analyzer, in Python."""
 
@@ -56,7 +63,7 @@ class Words:
         self.stemmer = None if plain else Stemmer.Stemmer("english")
 
     def __call__(self, text):
-        words = [w for w in WORD.findall(text.lower()) if w not in self.stops]
+        words = [w for w in WORD.findall(lower_case(text)) if w not in self.stops]
         return self.stemmer.stemWords(words) if self.stemmer else words
 
 
