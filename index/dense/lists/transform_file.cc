@@ -20,6 +20,9 @@ constexpr std::uint32_t kUnit = 32;
 /// `auto` reduces fields of at least so many dimensions. A query pays for the map: with fewer
 /// dimensions it takes as long as it saves.
 constexpr std::uint32_t kLeastDims = 512;
+/// And of at most so many: eigenvectors take half a minute there, eight times as long for twice as
+/// many dimensions, and cannot be stopped.
+constexpr std::uint32_t kMostDims = 2048;
 /// `auto` reduces fields of at least so many rows: with fewer a search reads so little that the map
 /// of the query takes as long as it saves (docs/decisions/0065).
 constexpr std::uint32_t kLeastRows = 80'000;
@@ -91,7 +94,8 @@ Result<RowTransform> choose_transform(const FieldColumn& column, const ListsBuil
   RowTransform rotation(dim, context.seed);
   const bool is_auto = params.reduce == "auto";
   if (params.reduce == "none" || params.reduced_dims >= rotation.padded_dim()) return rotation;
-  if (is_auto && (dim < kLeastDims || column.n_present < kLeastRows)) return rotation;
+  const bool is_too_narrow_or_wide = dim < kLeastDims || dim > kMostDims;
+  if (is_auto && (is_too_narrow_or_wide || column.n_present < kLeastRows)) return rotation;
   if (params.reduce == "random") {
     const std::uint32_t n_out =
         params.reduced_dims != 0 ? params.reduced_dims : std::max(2 * kUnit, rounded_up(dim / 2));

@@ -191,7 +191,8 @@ TEST(Reduction, TheSameSampleAndSeedGiveTheSameBits) {
 TEST(Reduction, HugeAndEqualRowsStayFinite) {
   std::vector<float> huge(200 * std::size_t{kFullDim}, 1e17F);
   for (std::size_t i = 0; i < huge.size(); i += 7) huge[i] = -1e17F;
-  const auto of_huge = Reduction::train_pca(huge, kFullDim, Similarity::kNegL2Squared, {64}, 1).value();
+  const auto of_huge =
+      Reduction::train_pca(huge, kFullDim, Similarity::kNegL2Squared, {64}, 1).value();
   const std::vector<float> row(huge.begin(), huge.begin() + kFullDim);
   for (const float value : as_row(of_huge, row)) EXPECT_TRUE(std::isfinite(value));
   const std::vector<float> equal(200 * std::size_t{kFullDim}, 2.0F);
