@@ -27,7 +27,7 @@ class RowSource {
   [[nodiscard]] const RowTransform& transform() const { return transform_; }
   /// Writes the `i`-th row that has a vector to `out`, `[dim()]`.
   void read(std::uint32_t i, float* out) const;
-  /// The same as a query sees itself.
+  /// The same row as the transform maps a query.
   void read_as_query(std::uint32_t i, float* out) const;
   [[nodiscard]] std::uint32_t n() const { return static_cast<std::uint32_t>(rows_.size()); }
   /// Writes the `i`-th row before its transform to `out`, `[column().dense().dim]`.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "encoders/transforms/reduction.h"
 #include "encoders/transforms/rotation.h"
@@ -13,28 +14,31 @@ namespace quiver::index::dense {
 class RowTransform {
  public:
   /// A rotation of `dim` dimensions.
-  RowTransform(std::uint32_t dim, std::uint64_t seed) : rotation_(dim, seed) {}
+  RowTransform(std::uint32_t dim, std::uint64_t seed)
+      : seed_(seed), rotation_(std::in_place, dim, seed) {}
   /// `seed` is told by `seed()` only.
   RowTransform(encoders::Reduction reduction, std::uint64_t seed)
-      : rotation_(reduction.n_out(), seed), reduction_(std::move(reduction)) {}
+      : seed_(seed), reduction_(std::move(reduction)) {}
 
   [[nodiscard]] std::uint32_t dim() const {
-    return reduction_ ? reduction_->dim() : rotation_.dim();
+    return reduction_ ? reduction_->dim() : rotation_->dim();
   }
   /// Dimensions of the result, a multiple of 32.
-  [[nodiscard]] std::uint32_t padded_dim() const { return rotation_.padded_dim(); }
-  [[nodiscard]] std::uint64_t seed() const { return rotation_.seed(); }
+  [[nodiscard]] std::uint32_t padded_dim() const {
+    return reduction_ ? reduction_->n_out() : rotation_->padded_dim();
+  }
+  [[nodiscard]] std::uint64_t seed() const { return seed_; }
   [[nodiscard]] const std::optional<encoders::Reduction>& reduction() const { return reduction_; }
 
   /// `in` is `[dim]`, `out` `[padded_dim]`.
   void apply_to_row(const float* in, float* out) const {
-    reduction_ ? reduction_->apply_to_row(in, out) : rotation_.apply(in, out);
+    reduction_ ? reduction_->apply_to_row(in, out) : rotation_->apply(in, out);
   }
   /// Returns the square of the usual error of <q, x>, for rows with |x| = 1: what the reduction
   /// loses.
   float apply_to_query(const float* in, float* out) const {
     if (reduction_) return reduction_->apply_to_query(in, out);
-    rotation_.apply(in, out);
+    rotation_->apply(in, out);
     return 0;
   }
 
@@ -43,7 +47,8 @@ class RowTransform {
   }
 
  private:
-  encoders::Rotation rotation_;
+  std::uint64_t seed_;
+  std::optional<encoders::Rotation> rotation_;  ///< unless there is a reduction
   std::optional<encoders::Reduction> reduction_;
 };
 
