@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from patience import patience
-from quiver_server import REPOSITORY, binary, free_port
+from ports import free_port
+from quiver_server import REPOSITORY, binary
 
 MARK = re.compile(r"<!-- (run|given): (.*?) -->")
 # The README has no room for marks: its blocks by how they begin.

@@ -2,29 +2,14 @@
 import contextlib
 import http.client
 import shutil
-import socket
 import time
 
 from patience import patience
+from ports import three_free_ports
 from quiver_server import Server
 
 HAS_ETCD = shutil.which("etcd") is not None
 SETTLE_TIMEOUT_S = patience(20)
-
-
-def three_free_ports():
-    """The first of three ports in a row: the peer port, and those of the ledger after it."""
-    while True:
-        with socket.socket() as first:
-            first.bind(("127.0.0.1", 0))
-            port = first.getsockname()[1]
-        with contextlib.ExitStack() as held:
-            try:
-                for i in range(3):
-                    held.enter_context(socket.socket()).bind(("127.0.0.1", port + i))
-            except (OSError, OverflowError):
-                continue
-        return port
 
 
 class Cluster:

@@ -18,6 +18,7 @@ from pathlib import Path
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 from patience import patience  # noqa: E402
+from ports import free_port  # noqa: E402
 from qdrant_client import QdrantClient  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -45,12 +46,6 @@ def binary():
         if path.is_file():
             return path.resolve()
     raise FileNotFoundError(f"no server at {' or '.join(map(str, candidates))}: build it, or set QUIVER_BINARY")
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 @dataclass

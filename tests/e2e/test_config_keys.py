@@ -21,8 +21,9 @@ from pathlib import Path
 import grpc
 import pytest
 from patience import comes_true, patience
-from quiver_cluster import HAS_ETCD, three_free_ports
-from quiver_server import Server, binary, free_port
+from ports import free_port, three_free_ports
+from quiver_cluster import HAS_ETCD
+from quiver_server import Server, binary
 from test_access import Certificates, TlsServer, token
 from trace_collector import Collector
 

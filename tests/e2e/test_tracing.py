@@ -8,8 +8,9 @@ from pathlib import Path
 import grpc
 import pytest
 from patience import comes_true
+from ports import free_port
 from quiver_cluster import HAS_ETCD, Cluster
-from quiver_server import Server, binary, free_port
+from quiver_server import Server, binary
 from test_access import Certificates
 from trace_collector import Collector
 
