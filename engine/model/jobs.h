@@ -33,6 +33,7 @@ struct JobFacts {
   std::uint64_t n_points = 0;
   std::uint64_t n_neighbours = 0;  ///< entries in all lists; pairs count twice
   std::uint64_t n_groups = 0;      ///< groups of duplicates, clusters
+  std::optional<TranslationFacts> translation = std::nullopt;
 };
 
 struct JobStatus {

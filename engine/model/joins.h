@@ -57,13 +57,35 @@ struct NodeVectorsJoin {
   std::uint64_t seed = 0;
 };
 
+inline constexpr std::uint64_t kMinTranslatedPairs = 100;
+inline constexpr std::uint64_t kMaxTranslatedPairs = 65'536;
+inline constexpr std::uint64_t kMaxTranslationAnchors = 8192;
+
+/// Estimates of the vectors that points would have in another field, which some already have: those
+/// of a new embedding model.
+struct TranslateJoin {
+  std::string to;                ///< the other field, dense as the first
+  std::uint64_t pairs = 16'384;  ///< points with both to learn from, at most
+  std::uint64_t anchors = 4096;  ///< 16 to kMaxTranslationAnchors
+};
+
 struct JoinRequest {
-  std::variant<KnnJoin, DuplicatesJoin, ClustersJoin, NodeVectorsJoin> kind;
+  std::variant<KnnJoin, DuplicatesJoin, ClustersJoin, NodeVectorsJoin, TranslateJoin> kind;
   std::string using_field;
   std::optional<payload::Filter> filter;  ///< points that take part
   SearchParams params = {};               ///< of the searches
-  /// Payload key, or for node vectors the field, into which the outcome is written; "": nowhere.
+  /// Payload key, or for vectors the field, into which the outcome is written; "": nowhere.
   std::string into;
+};
+
+/// How good estimated vectors are, by points that were left out of the learning.
+struct TranslationFacts {
+  std::uint64_t n_pairs = 0;  ///< learned from
+  /// Points left out: `recall` is the share of their 10 nearest among themselves that their
+  /// estimates find, with true vectors as queries. 0 points: not measured.
+  std::uint64_t n_judged = 0;
+  double recall = 0;
+  double r2 = 0;  ///< share of the variance of their vectors that the estimates explain
 };
 
 /// The outcome of a join, by point. Parts that a kind does not have are empty.
@@ -81,6 +103,7 @@ struct JoinTable {
   SharedSpan<float> strengths;  ///< `[n]`; clusters: how firmly a point belongs, 0 to 1
   SharedSpan<float> vectors;    ///< `[n, dim]`
   std::uint32_t dim = 0;
+  std::optional<TranslationFacts> translation = std::nullopt;
 };
 
 /// How far a join is; any thread reads.

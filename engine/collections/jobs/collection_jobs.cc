@@ -20,7 +20,7 @@ double seconds_between(std::chrono::steady_clock::time_point from,
 }
 
 JobFacts facts_of(const JoinTable& table) {
-  JobFacts facts{table.ids.size(), table.neighbours.size(), 0};
+  JobFacts facts{table.ids.size(), table.neighbours.size(), 0, table.translation};
   std::vector<bool> seen(table.ids.size());
   for (const std::uint32_t group : table.groups) {
     if (group == JoinTable::kNone || seen[group]) continue;

@@ -19,7 +19,12 @@ constexpr std::string_view kResultSuffix = ".result";
 constexpr SectionFormat kRecordFormat{"job", "QVJOB001", "QVJOBEND"};
 constexpr SectionFormat kResultFormat{"result of a job", "QVJOIN01", "QVJOINEN"};
 
-enum RecordSection : std::uint32_t { kRecordHead = 1, kRequestText = 2, kErrorText = 3 };
+enum RecordSection : std::uint32_t {
+  kRecordHead = 1,
+  kRequestText = 2,
+  kErrorText = 3,
+  kRecordTranslation = 4,
+};
 enum ResultSection : std::uint32_t {
   kResultHead = 1,
   kResultIds = 2,
@@ -29,6 +34,7 @@ enum ResultSection : std::uint32_t {
   kResultGroups = 6,
   kResultStrengths = 7,
   kResultVectors = 8,
+  kResultTranslation = 9,
 };
 
 struct RecordHead {
@@ -46,6 +52,21 @@ struct ResultHead {
   std::uint32_t zero = 0;
 };
 static_assert(sizeof(ResultHead) == 8);
+static_assert(sizeof(TranslationFacts) == 32);
+
+void write_translation(SectionWriter& writer, std::uint32_t kind,
+                       const std::optional<TranslationFacts>& facts) {
+  if (facts) writer.section(kind, std::span(&*facts, 1));
+}
+
+Result<std::optional<TranslationFacts>> read_translation(const SectionReader& reader,
+                                                         std::uint32_t kind) {
+  std::optional<TranslationFacts> facts;
+  if (!reader.has(kind)) return facts;
+  QV_TRY(const auto stored, reader.get<TranslationFacts>(kind, 0, 1));
+  facts = stored[0];
+  return facts;
+}
 
 std::string record_name(std::uint64_t id) { return fmt::format("{}{}", id, kRecordSuffix); }
 std::string result_name(std::uint64_t id) { return fmt::format("{}{}", id, kResultSuffix); }
@@ -116,6 +137,7 @@ Result<> JobFiles::save(std::uint64_t id, const JobRecord& record) {
   writer.section(kRecordHead, std::span(&head, 1));
   writer.section<char>(kRequestText, record.request);
   writer.section<char>(kErrorText, record.error);
+  write_translation(writer, kRecordTranslation, facts.translation);
   QV_TRY(writer.finish(0));
   QV_TRY(const auto written, memory->open_mapped(name));
   return directory_->replace_file(name, written->bytes());
@@ -132,6 +154,7 @@ Result<JobRecord> JobFiles::load(std::uint64_t id) const {
   record.created_at_ms = head.created_at_ms;
   record.state = static_cast<JobState>(head.state);
   record.facts = {head.n_points, head.n_neighbours, head.n_groups};
+  QV_TRY(record.facts.translation, read_translation(reader, kRecordTranslation));
   QV_TRY(record.request, record_text(reader, kRequestText));
   QV_TRY(record.error, record_text(reader, kErrorText));
   return record;
@@ -152,6 +175,7 @@ Result<> JobFiles::save_result(std::uint64_t id, const JoinTable& table) {
   writer.section(kResultGroups, table.groups.span());
   writer.section(kResultStrengths, table.strengths.span());
   writer.section(kResultVectors, table.vectors.span());
+  write_translation(writer, kResultTranslation, table.translation);
   QV_TRY(writer.finish(static_cast<std::uint32_t>(table.ids.size())));
   QV_TRY(directory_->rename_file(draft, name));
   return directory_->sync();
@@ -174,6 +198,7 @@ Result<JoinTable> JobFiles::load_result(std::uint64_t id) const {
   QV_TRY(table.groups, reader.get<std::uint32_t>(kResultGroups));
   QV_TRY(table.strengths, reader.get<float>(kResultStrengths));
   QV_TRY(table.vectors, reader.get<float>(kResultVectors, 0, n * table.dim));
+  QV_TRY(table.translation, read_translation(reader, kResultTranslation));
   const auto fits = [n](const auto& part, std::size_t wanted) {
     return part.empty() || part.size() == wanted + n;
   };

@@ -33,7 +33,7 @@ class PointOutcome {
 
   /// What becomes of a point; nullopt: nothing.
   [[nodiscard]] std::optional<Operation> of(std::size_t i) const {
-    if (std::holds_alternative<NodeVectorsJoin>(request_.kind)) return vector_of(i);
+    if (table_.dim != 0) return vector_of(i);
     auto value = value_of(i);
     if (!value) return std::nullopt;
     SetPayload set;

@@ -12,6 +12,7 @@
 #include "engine/query/joins/knn_graph.h"
 #include "engine/query/joins/node_vectors.h"
 #include "engine/query/joins/scores.h"
+#include "engine/query/joins/translate.h"
 
 namespace quiver::engine {
 namespace {
@@ -43,6 +44,7 @@ SharedSpan<PointId> all_ids(const JoinRows& rows) {
   return SharedSpan<PointId>::of({rows.ids().begin(), rows.ids().end()});
 }
 
+/// Joins that search for neighbours.
 class Join {
  public:
   Join(const NeighbourSearch& search, JoinProgress& progress)
@@ -114,6 +116,23 @@ class Join {
   JoinProgress& progress_;
 };
 
+/// Runs a join of any kind.
+struct AnyJoin {
+  Result<JoinTable> operator()(const TranslateJoin& kind) const {
+    return translate(environment, request, kind, progress);
+  }
+  template <class Kind>
+  Result<JoinTable> operator()(const Kind& kind) const {
+    QV_TRY(const auto rows, JoinRows::gather(environment, request.using_field, request.filter));
+    QV_TRY(const auto search, NeighbourSearch::make(environment, rows, request.params));
+    return Join(search, progress)(kind);
+  }
+
+  const SearchEnvironment& environment;
+  const JoinRequest& request;
+  JoinProgress& progress;
+};
+
 Result<> check_target(const CollectionConfig& config, const JoinRequest& request) {
   const auto* kind = std::get_if<NodeVectorsJoin>(&request.kind);
   if (kind == nullptr || request.into.empty()) return {};
@@ -129,9 +148,7 @@ Result<> check_target(const CollectionConfig& config, const JoinRequest& request
 
 Result<JoinTable> run_join(const SearchEnvironment& environment, const JoinRequest& request,
                            JoinProgress& progress) {
-  QV_TRY(const auto rows, JoinRows::gather(environment, request.using_field, request.filter));
-  QV_TRY(const auto search, NeighbourSearch::make(environment, rows, request.params));
-  return std::visit(Join(search, progress), request.kind);
+  return std::visit(AnyJoin{environment, request, progress}, request.kind);
 }
 
 Result<> check_join(const SearchEnvironment& environment, const JoinRequest& request) {
@@ -140,6 +157,9 @@ Result<> check_join(const SearchEnvironment& environment, const JoinRequest& req
   QV_TRY(JoinRows::check(environment, schema));
   QV_TRY(index_params(*wanted_type(schema, environment.indexes), schema, request.params));
   if (request.filter) QV_TRY(payload::compile(*request.filter, environment.config.indexes));
+  if (const auto* kind = std::get_if<TranslateJoin>(&request.kind)) {
+    return check_translate(environment, request, *kind);
+  }
   return check_target(environment.config, request);
 }
 

@@ -127,24 +127,40 @@ Decoded<JoinRequest> decode_node_vectors(Object object, const Path& path) {
   return request;
 }
 
+Decoded<JoinRequest> decode_translate(Object object, const Path& path) {
+  JoinRequest request;
+  engine::TranslateJoin kind;
+  QV_TRY(check_members(object, path, {"using", "filter", "to", "pairs", "anchors", "into"}));
+  QV_TRY(const Element to, require(object, "to", path));
+  QV_TRY(kind.to, get_string(to, path.member("to")));
+  QV_TRY(kind.pairs, decode_from_to(object, "pairs", path, engine::kMinTranslatedPairs,
+                                    engine::kMaxTranslatedPairs, kind.pairs));
+  QV_TRY(kind.anchors, decode_from_to(object, "anchors", path, 16, engine::kMaxTranslationAnchors,
+                                      kind.anchors));
+  QV_TRY(request.into, decode_into(object, "into", path));
+  request.kind = std::move(kind);
+  return request;
+}
+
 struct JobKind {
   std::string_view name;
   Decoded<JoinRequest> (*decode)(Object object, const Path& path);
 };
-constexpr std::array<JobKind, 4> kJobKinds{{{"knn", decode_knn},
+constexpr std::array<JobKind, 5> kJobKinds{{{"knn", decode_knn},
                                             {"duplicates", decode_duplicates},
                                             {"clusters", decode_clusters},
-                                            {"node_vectors", decode_node_vectors}}};
+                                            {"node_vectors", decode_node_vectors},
+                                            {"translate", decode_translate}}};
 
 }  // namespace
 
 Decoded<JobStart> decode_job(std::string& body) {
   const Path root;
   QV_TRY(const Object object, parse_object_body(body));
-  QV_TRY(check_members(object, root, {"knn", "duplicates", "clusters", "node_vectors"}));
+  QV_TRY(check_members(object, root, {"knn", "duplicates", "clusters", "node_vectors", "translate"}));
   if (object.size() != 1) {
     return format_error(root, fmt::format("{} jobs, expected one of `knn`, `duplicates`, "
-                                          "`clusters`, `node_vectors`",
+                                          "`clusters`, `node_vectors`, `translate`",
                                           object.size()));
   }
   for (const auto& [name, decode] : kJobKinds) {

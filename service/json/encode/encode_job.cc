@@ -25,6 +25,16 @@ void write_job_neighbours(Writer& out, const JoinTable& table, std::size_t i) {
   out.end_array();
 }
 
+void write_translation(Writer& out, const engine::TranslationFacts& facts) {
+  out.key("translation");
+  out.begin_object();
+  out.member("pairs", facts.n_pairs);
+  out.member("judged", facts.n_judged);
+  out.member("recall", facts.recall);
+  out.member("r2", facts.r2);
+  out.end_object();
+}
+
 }  // namespace
 
 void write_job(Writer& out, const engine::JobStatus& job) {
@@ -44,6 +54,7 @@ void write_job(Writer& out, const engine::JobStatus& job) {
     out.member("points", job.facts.n_points);
     out.member("neighbours", job.facts.n_neighbours);
     out.member("groups", job.facts.n_groups);
+    if (job.facts.translation) write_translation(out, *job.facts.translation);
   }
   out.end_object();
 }

@@ -1,0 +1,280 @@
+#include "engine/query/joins/translate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "base/observe/memory_budget.h"
+#include "encoders/features/translation.h"
+#include "engine/model/row.h"
+#include "engine/query/joins/join_rows.h"
+
+namespace quiver::engine {
+namespace {
+
+using encoders::Translation;
+
+constexpr std::size_t kRowsPerStep = 512;
+/// Of the pairs, one in so many is left out of the learning, but not more than this.
+constexpr std::size_t kPairsPerJudged = 5;
+constexpr std::size_t kMaxJudged = 1000;
+constexpr std::size_t kJudgedNeighbours = 10;
+
+payload::Filter having(const std::string& field, bool has) {
+  payload::Filter filter;
+  (has ? filter.must : filter.must_not).emplace_back(payload::HasVector{field});
+  return filter;
+}
+
+/// Appends the vector of a row, of unit length under Cosine.
+void append_vector(const FieldSchema& schema, const Segment& segment, std::size_t field,
+                   std::uint32_t row, std::vector<float>& out) {
+  auto vector = std::get<DenseVector>(to_value(schema, segment.vector(field, row)));
+  if (schema.metric == Metric::kCosine) {
+    double square = 0;
+    for (const float value : vector) square += double{value} * value;
+    if (square > 0) {
+      for (float& value : vector) value = static_cast<float>(value / std::sqrt(square));
+    }
+  }
+  out.insert(out.end(), vector.begin(), vector.end());
+}
+
+/// Points with vectors in both fields, in random order.
+struct Pairs {
+  std::vector<float> from, to;
+  std::size_t n = 0;
+};
+
+class Translating {
+ public:
+  Translating(const SearchEnvironment& environment, const JoinRequest& request,
+              const TranslateJoin& kind, JoinProgress& progress)
+      : environment_(environment), request_(request), kind_(kind), progress_(progress) {}
+
+  Result<JoinTable> run() {
+    QV_TRY(from_, environment_.config.field(request_.using_field));
+    QV_TRY(to_, environment_.config.field(kind_.to));
+    QV_TRY(const auto rows, rows_to_translate());
+    QV_TRY(check_size(rows.size()));
+    QV_TRY(const Pairs pairs, gather_pairs());
+    progress_.n_total = 2 + rows.size() / kRowsPerStep + 1;
+    const std::size_t n_judged = std::min(pairs.n / kPairsPerJudged, kMaxJudged);
+    QV_TRY(const auto translation, learn(pairs, pairs.n - n_judged));
+    ++progress_.n_done;
+    JoinTable table;
+    table.translation = judged(translation, pairs, n_judged);
+    ++progress_.n_done;
+    table.dim = schema(to_).dim;
+    QV_TRY(auto vectors, estimates(translation, rows));
+    table.vectors = SharedSpan<float>::of(std::move(vectors));
+    table.ids = SharedSpan<PointId>::of({rows.ids().begin(), rows.ids().end()});
+    return table;
+  }
+
+ private:
+  [[nodiscard]] const FieldSchema& schema(std::size_t field) const {
+    return environment_.config.fields[field];
+  }
+
+  [[nodiscard]] Result<JoinRows> rows_to_translate() const {
+    payload::Filter filter = having(kind_.to, false);
+    if (request_.filter) {
+      filter.must.emplace_back(std::make_shared<const payload::Filter>(*request_.filter));
+    }
+    return JoinRows::gather(environment_, request_.using_field, filter);
+  }
+
+  [[nodiscard]] Result<> check_size(std::size_t n_rows) const {
+    const std::uint64_t dim = schema(to_).dim;
+    if (n_rows * dim > kMaxJoinEntries) {
+      return fail(Code::kInvalidArgument,
+                  fmt::format("{} points lack a vector of {} dimensions: at most {} numbers are "
+                              "kept. A `slice` in the filter takes a part of the points",
+                              n_rows, dim, kMaxJoinEntries));
+    }
+    const std::uint64_t of_pairs = kind_.pairs * (schema(from_).dim + dim);
+    const std::uint64_t of_fit = 5 * kind_.anchors * (kind_.anchors + dim);
+    return process_memory().check(sizeof(float) * (n_rows * dim + 2 * of_pairs + of_fit),
+                                  "a translation");
+  }
+
+  [[nodiscard]] Result<Pairs> gather_pairs() const {
+    QV_TRY(const auto rows,
+           JoinRows::gather(environment_, request_.using_field, having(kind_.to, true)));
+    if (rows.size() < kMinTranslatedPairs) {
+      return fail(Code::kFailedPrecondition,
+                  fmt::format("{} points have vectors of both `{}` and `{}`, wanted at least {}",
+                              rows.size(), request_.using_field, kind_.to, kMinTranslatedPairs));
+    }
+    std::vector<std::uint32_t> order(rows.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::sort(order, {}, [&](std::uint32_t i) {
+      return std::pair(rows.ids()[i].hash(), i);
+    });
+    Pairs pairs;
+    pairs.n = std::min<std::size_t>(order.size(), kind_.pairs);
+    for (std::size_t i = 0; i < pairs.n; ++i) {
+      const auto place = rows.place(order[i]);
+      const Segment& segment = *rows.parts()[place.part].segment;
+      append_vector(schema(from_), segment, from_, place.row, pairs.from);
+      append_vector(schema(to_), segment, to_, place.row, pairs.to);
+    }
+    return pairs;
+  }
+
+  [[nodiscard]] Result<Translation> learn(const Pairs& pairs, std::size_t n) const {
+    const std::size_t from_dim = schema(from_).dim;
+    const std::size_t to_dim = schema(to_).dim;
+    return Translation::fit(std::span(pairs.from).first(n * from_dim), schema(from_).dim,
+                            std::span(pairs.to).first(n * to_dim), schema(to_).dim, kind_.anchors,
+                            environment_.cancel);
+  }
+
+  /// By the last `n` pairs.
+  [[nodiscard]] TranslationFacts judged(const Translation& translation, const Pairs& pairs,
+                                        std::size_t n) const;
+
+  [[nodiscard]] Result<std::vector<float>> estimates(const Translation& translation,
+                                                     const JoinRows& rows) const {
+    const std::size_t dim = schema(to_).dim;
+    std::vector<float> vectors(rows.size() * dim);
+    const std::size_t n_steps = (rows.size() + kRowsPerStep - 1) / kRowsPerStep;
+    const auto step = [&](std::size_t i) {
+      if (!environment_.cancel.check()) return;
+      const std::size_t first = i * kRowsPerStep;
+      const std::size_t n = std::min(kRowsPerStep, rows.size() - first);
+      std::vector<float> from;
+      for (std::size_t row = first; row < first + n; ++row) {
+        const auto place = rows.place(static_cast<std::uint32_t>(row));
+        append_vector(schema(from_), *rows.parts()[place.part].segment, from_, place.row, from);
+      }
+      translation.apply(from, n, std::span(vectors).subspan(first * dim, n * dim));
+      ++progress_.n_done;
+    };
+    if (environment_.executor != nullptr) {
+      environment_.executor->parallel_for(n_steps, step);
+    } else {
+      for (std::size_t i = 0; i < n_steps; ++i) step(i);
+    }
+    QV_TRY(environment_.cancel.check());
+    progress_.n_done = progress_.n_total.load();
+    return vectors;
+  }
+
+  const SearchEnvironment& environment_;
+  const JoinRequest& request_;
+  const TranslateJoin& kind_;
+  JoinProgress& progress_;
+  std::size_t from_ = 0;
+  std::size_t to_ = 0;
+};
+
+/// The positions of the nearest of `rows` `[n, dim]` to `query`, without row `own`.
+std::vector<std::size_t> nearest_of(std::span<const float> rows, std::span<const float> query,
+                                    std::size_t own, Metric metric) {
+  const std::size_t dim = query.size();
+  std::vector<std::pair<double, std::size_t>> scored;
+  for (std::size_t i = 0; i < rows.size() / dim; ++i) {
+    if (i == own) continue;
+    double score = 0;
+    for (std::size_t d = 0; d < dim; ++d) {
+      const double value = rows[i * dim + d];
+      const double difference = value - query[d];
+      if (metric == Metric::kManhattan) {
+        score += std::abs(difference);
+      } else {
+        score += is_distance(metric) ? difference * difference : -value * query[d];
+      }
+    }
+    scored.emplace_back(score, i);
+  }
+  const std::size_t k = std::min(kJudgedNeighbours, scored.size());
+  std::partial_sort(scored.begin(), scored.begin() + static_cast<std::ptrdiff_t>(k), scored.end());
+  std::vector<std::size_t> best;
+  for (std::size_t i = 0; i < k; ++i) best.push_back(scored[i].second);
+  std::ranges::sort(best);
+  return best;
+}
+
+TranslationFacts Translating::judged(const Translation& translation, const Pairs& pairs,
+                                     std::size_t n) const {
+  const std::size_t from_dim = schema(from_).dim;
+  const std::size_t dim = schema(to_).dim;
+  const auto truth = std::span(pairs.to).last(n * dim);
+  std::vector<float> estimated(n * dim);
+  translation.apply(std::span(pairs.from).last(n * from_dim), n, estimated);
+  std::vector<double> mean(dim);
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    mean[i % dim] += truth[i] / static_cast<double>(n);
+  }
+  double error = 0;
+  double variance = 0;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    error += (double{truth[i]} - estimated[i]) * (double{truth[i]} - estimated[i]);
+    variance += (truth[i] - mean[i % dim]) * (truth[i] - mean[i % dim]);
+  }
+  std::size_t n_wanted = 0;
+  std::size_t n_found = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto query = truth.subspan(i * dim, dim);
+    const auto wanted = nearest_of(truth, query, i, schema(to_).metric);
+    const auto found = nearest_of(estimated, query, i, schema(to_).metric);
+    std::vector<std::size_t> both;
+    std::ranges::set_intersection(wanted, found, std::back_inserter(both));
+    n_wanted += wanted.size();
+    n_found += both.size();
+  }
+  TranslationFacts facts;
+  facts.n_pairs = pairs.n - n;
+  facts.n_judged = n;
+  facts.recall = n_wanted == 0 ? 0 : static_cast<double>(n_found) / static_cast<double>(n_wanted);
+  facts.r2 = variance > 0 ? 1 - error / variance : 0;
+  return facts;
+}
+
+Result<> check_dense(const FieldSchema& field) {
+  if (field.kind == FieldKind::kDense) return {};
+  return fail(Code::kInvalidArgument,
+              fmt::format("vectors are translated from a dense field to another, {} is {}",
+                          quoted_name(field), kind_name(field.kind)));
+}
+
+}  // namespace
+
+Result<JoinTable> translate(const SearchEnvironment& environment, const JoinRequest& request,
+                            const TranslateJoin& kind, JoinProgress& progress) {
+  return Translating(environment, request, kind, progress).run();
+}
+
+Result<> check_translate(const SearchEnvironment& environment, const JoinRequest& request,
+                         const TranslateJoin& kind) {
+  const auto& config = environment.config;
+  QV_TRY(const std::size_t from, config.field(request.using_field));
+  QV_TRY(const std::size_t to, config.field(kind.to));
+  QV_TRY(check_dense(config.fields[from]));
+  QV_TRY(check_dense(config.fields[to]));
+  if (from == to) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("`using` and `to` are both {}", quoted_name(config.fields[from])));
+  }
+  if (request.into.empty()) return {};
+  QV_TRY(const std::size_t into, config.field(request.into));
+  const FieldSchema& target = config.fields[into];
+  if (into == from || into == to) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("`into` is {}: estimates want a field of their own",
+                            quoted_name(target)));
+  }
+  if (target.kind == FieldKind::kDense && target.dim == config.fields[to].dim) return {};
+  return fail(Code::kInvalidArgument,
+              fmt::format("vectors of {} dimensions do not go into the {} field `{}` of {}",
+                          config.fields[to].dim, kind_name(target.kind), target.name, target.dim));
+}
+
+}  // namespace quiver::engine
