@@ -82,8 +82,7 @@ Doubles solved(Doubles matrix, const Doubles& right) {
 
 }  // namespace
 
-void Translation::set_means(std::span<const float> from, std::span<const float> to,
-                            std::size_t n) {
+void Translation::set_means(std::span<const float> from, std::span<const float> to, std::size_t n) {
   width_ = static_cast<float>(2 * variance_of(from, n));
   length_ = common_length(to, n);
   const auto mean = mean_of(to, n);

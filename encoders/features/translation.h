@@ -47,13 +47,13 @@ class Translation {
   std::uint32_t from_dim_ = 0;
   std::uint32_t to_dim_ = 0;
   std::size_t n_anchors_ = 0;
-  float width_ = 1;                  ///< 2 s^2
-  float length_ = 0;                 ///< of all vectors; 0: they differ
-  std::vector<float> anchors_;       ///< `[n_anchors, from_dim]`
-  std::vector<float> squares_;       ///< `[n_anchors]`: squared lengths
-  std::vector<float> usual_;         ///< `[n_anchors]`: mean likeness
-  std::vector<float> mean_;          ///< `[to_dim]`
-  std::vector<float> weights_;       ///< `[to_dim, n_anchors]`
+  float width_ = 1;             ///< 2 s^2
+  float length_ = 0;            ///< of all vectors; 0: they differ
+  std::vector<float> anchors_;  ///< `[n_anchors, from_dim]`
+  std::vector<float> squares_;  ///< `[n_anchors]`: squared lengths
+  std::vector<float> usual_;    ///< `[n_anchors]`: mean likeness
+  std::vector<float> mean_;     ///< `[to_dim]`
+  std::vector<float> weights_;  ///< `[to_dim, n_anchors]`
 };
 
 }  // namespace quiver::encoders

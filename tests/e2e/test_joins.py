@@ -314,6 +314,15 @@ BAD = [
     ({"node_vectors": {"using": "dot", "weights": [0, 0]}}, 422, "not all 0"),
     ({"node_vectors": {"using": "dot", "size": 7, "into": "nodes"}}, 400, "7 dimensions do not go into the dense field `nodes` of 16"),
     ({"node_vectors": {"using": "dot", "size": 7, "into": "nodex"}}, 400, "nodex"),
+    ({"translate": {"using": "dot"}}, 400, "`to`"),
+    ({"translate": {"using": "dot", "to": "nowhere"}}, 400, "nowhere"),
+    ({"translate": {"using": "dot", "to": "dot"}}, 400, "`using` and `to` are both vector `dot`"),
+    ({"translate": {"using": "dot", "to": "words"}}, 400, "from a dense field to another"),
+    ({"translate": {"using": "dot", "to": "euclid", "into": "euclid"}}, 400, "estimates want a field of their own"),
+    ({"translate": {"using": "dot", "to": "euclid", "into": "nodes"}}, 400, "8 dimensions do not go into the dense field `nodes` of 16"),
+    ({"translate": {"using": "dot", "to": "nodes", "pairs": 99}}, 422, "must be 100 or larger"),
+    ({"translate": {"using": "dot", "to": "nodes", "anchors": 8193}}, 422, "must be 8192 or smaller"),
+    ({"translate": {"using": "dot", "to": "nodes", "k": 3}}, 400, "k"),
 ]
 
 
@@ -333,3 +342,66 @@ def test_numbers_of_jobs_and_their_limit(server):
         server.post(JOBS, {"knn": {"using": "dot", "k": 1}}).result
     answer = server.post(JOBS, {"knn": {"using": "dot", "k": 1}})
     assert answer.status == 429 and "has 32 jobs" in answer.error
+
+
+@pytest.fixture()
+def two_models(new_server):
+    """900 points with vectors of an old model; a third has those of a new one, too."""
+    server = new_server(env=SMALL_SEGMENTS).start()
+    server.put("/collections/things", {"shard_number": 2, "vectors": {
+        name: {"size": size, "distance": "Cosine"} for name, size in (("old", 8), ("new", 12), ("guess", 12))}}).result
+    random = np.random.default_rng(4)
+    old = random.standard_normal((900, 8)).astype("f4")
+    new = np.tanh(old @ random.standard_normal((8, 12)))
+    points = [{"id": i, "vector": {"old": old[i].tolist()} | ({"new": new[i].tolist()} if i % 3 == 0 else {})} for i in range(900)]
+    for first in range(0, 900, 100):
+        server.put("/collections/things/points?wait=true", {"points": points[first:first + 100]}).result
+    return server, new / np.linalg.norm(new, axis=1, keepdims=True)
+
+
+def stored(server, field):
+    page = server.post("/collections/things/points/scroll", {"limit": 1000, "with_vector": [field], "with_payload": False}).result
+    return {point["id"]: np.array(point["vector"][field]) for point in page["points"] if field in (point["vector"] or {})}
+
+
+def test_estimates_of_another_model_are_searched_beside_its_vectors(two_models):
+    server, new = two_models
+    job = server.post(JOBS, {"translate": {"using": "old", "to": "new", "into": "guess", "anchors": 200}}).result["id"]
+    status = wait(server, job)
+    assert status["state"] == "done" and status["points"] == 600, status
+    facts = status["translation"]
+    assert facts["pairs"] == 240 and facts["judged"] == 60 and facts["recall"] > .6 and facts["r2"] > .7
+    guesses = stored(server, "guess")
+    assert sorted(guesses) == [i for i in range(900) if i % 3]
+    likeness = [guesses[i] @ new[i] for i in guesses]
+    assert np.mean(likeness) > .9
+    assert len(stored(server, "new")) == 300, "true vectors are left alone"
+
+    found = 0
+    for i in range(1, 300):
+        query = new[i].tolist()
+        body = {"prefetch": [{"query": query, "using": "new", "limit": 10},
+                             {"query": query, "using": "guess", "limit": 10, "filter": {"must_not": [{"has_vector": "new"}]}}],
+                "query": {"linear": {"normalize": "none", "missing": "zero"}}, "limit": 10}
+        hits = server.post("/collections/things/points/query", body).result["points"]
+        assert all(a["score"] >= b["score"] for a, b in zip(hits, hits[1:]))
+        found += len({hit["id"] for hit in hits} & set(np.argsort(-new @ new[i])[:10].tolist()))
+    assert found > .6 * 10 * 299
+
+    server.kill9()
+    server.start()
+    assert server.get(f"{JOBS}/{job}").result["translation"] == facts
+    assert len(lines(server, job)) == 600
+    assert {i: v.tolist() for i, v in stored(server, "guess").items()} == {i: v.tolist() for i, v in guesses.items()}
+    server.stop()
+
+
+def test_a_translation_without_enough_pairs_fails_and_says_so(two_models):
+    server, _ = two_models
+    server.post("/collections/things/points/delete?wait=true", {"points": list(range(0, 900, 6))}).result
+    server.post("/collections/things/points/vectors/delete?wait=true", {"points": list(range(303, 900, 6)), "vector": ["new"]}).result
+    status = wait(server, server.post(JOBS, {"translate": {"using": "old", "to": "new"}}).result["id"])
+    assert status["state"] == "failed"
+    assert status["error"] == "50 points have vectors of both `old` and `new`, wanted at least 100"
+    assert "translation" not in status
+    server.stop()

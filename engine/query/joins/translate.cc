@@ -64,11 +64,12 @@ class Translating {
     QV_TRY(check_size(rows.size()));
     QV_TRY(const Pairs pairs, gather_pairs());
     progress_.n_total = 2 + rows.size() / kRowsPerStep + 1;
-    const std::size_t n_judged = std::min(pairs.n / kPairsPerJudged, kMaxJudged);
+    const std::size_t n_judged = std::min(
+        {pairs.n / kPairsPerJudged, kMaxJudged, pairs.n - std::size_t{kMinTranslatedPairs}});
     QV_TRY(const auto translation, learn(pairs, pairs.n - n_judged));
     ++progress_.n_done;
     JoinTable table;
-    table.translation = judged(translation, pairs, n_judged);
+    QV_TRY(table.translation, judged(translation, pairs, n_judged));
     ++progress_.n_done;
     table.dim = schema(to_).dim;
     QV_TRY(auto vectors, estimates(translation, rows));
@@ -114,9 +115,8 @@ class Translating {
     }
     std::vector<std::uint32_t> order(rows.size());
     std::iota(order.begin(), order.end(), 0);
-    std::ranges::sort(order, {}, [&](std::uint32_t i) {
-      return std::pair(rows.ids()[i].hash(), i);
-    });
+    std::ranges::sort(order, {},
+                      [&](std::uint32_t i) { return std::pair(rows.ids()[i].hash(), i); });
     Pairs pairs;
     pairs.n = std::min<std::size_t>(order.size(), kind_.pairs);
     for (std::size_t i = 0; i < pairs.n; ++i) {
@@ -137,8 +137,8 @@ class Translating {
   }
 
   /// By the last `n` pairs.
-  [[nodiscard]] TranslationFacts judged(const Translation& translation, const Pairs& pairs,
-                                        std::size_t n) const;
+  [[nodiscard]] Result<TranslationFacts> judged(const Translation& translation, const Pairs& pairs,
+                                                std::size_t n) const;
 
   [[nodiscard]] Result<std::vector<float>> estimates(const Translation& translation,
                                                      const JoinRows& rows) const {
@@ -202,8 +202,8 @@ std::vector<std::size_t> nearest_of(std::span<const float> rows, std::span<const
   return best;
 }
 
-TranslationFacts Translating::judged(const Translation& translation, const Pairs& pairs,
-                                     std::size_t n) const {
+Result<TranslationFacts> Translating::judged(const Translation& translation, const Pairs& pairs,
+                                             std::size_t n) const {
   const std::size_t from_dim = schema(from_).dim;
   const std::size_t dim = schema(to_).dim;
   const auto truth = std::span(pairs.to).last(n * dim);
@@ -222,6 +222,7 @@ TranslationFacts Translating::judged(const Translation& translation, const Pairs
   std::size_t n_wanted = 0;
   std::size_t n_found = 0;
   for (std::size_t i = 0; i < n; ++i) {
+    QV_TRY(environment_.cancel.check());
     const auto query = truth.subspan(i * dim, dim);
     const auto wanted = nearest_of(truth, query, i, schema(to_).metric);
     const auto found = nearest_of(estimated, query, i, schema(to_).metric);
@@ -267,9 +268,9 @@ Result<> check_translate(const SearchEnvironment& environment, const JoinRequest
   QV_TRY(const std::size_t into, config.field(request.into));
   const FieldSchema& target = config.fields[into];
   if (into == from || into == to) {
-    return fail(Code::kInvalidArgument,
-                fmt::format("`into` is {}: estimates want a field of their own",
-                            quoted_name(target)));
+    return fail(
+        Code::kInvalidArgument,
+        fmt::format("`into` is {}: estimates want a field of their own", quoted_name(target)));
   }
   if (target.kind == FieldKind::kDense && target.dim == config.fields[to].dim) return {};
   return fail(Code::kInvalidArgument,

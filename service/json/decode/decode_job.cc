@@ -135,8 +135,8 @@ Decoded<JoinRequest> decode_translate(Object object, const Path& path) {
   QV_TRY(kind.to, get_string(to, path.member("to")));
   QV_TRY(kind.pairs, decode_from_to(object, "pairs", path, engine::kMinTranslatedPairs,
                                     engine::kMaxTranslatedPairs, kind.pairs));
-  QV_TRY(kind.anchors, decode_from_to(object, "anchors", path, 16, engine::kMaxTranslationAnchors,
-                                      kind.anchors));
+  QV_TRY(kind.anchors,
+         decode_from_to(object, "anchors", path, 16, engine::kMaxTranslationAnchors, kind.anchors));
   QV_TRY(request.into, decode_into(object, "into", path));
   request.kind = std::move(kind);
   return request;
@@ -157,7 +157,8 @@ constexpr std::array<JobKind, 5> kJobKinds{{{"knn", decode_knn},
 Decoded<JobStart> decode_job(std::string& body) {
   const Path root;
   QV_TRY(const Object object, parse_object_body(body));
-  QV_TRY(check_members(object, root, {"knn", "duplicates", "clusters", "node_vectors", "translate"}));
+  QV_TRY(
+      check_members(object, root, {"knn", "duplicates", "clusters", "node_vectors", "translate"}));
   if (object.size() != 1) {
     return format_error(root, fmt::format("{} jobs, expected one of `knn`, `duplicates`, "
                                           "`clusters`, `node_vectors`, `translate`",

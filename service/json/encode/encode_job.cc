@@ -30,8 +30,10 @@ void write_translation(Writer& out, const engine::TranslationFacts& facts) {
   out.begin_object();
   out.member("pairs", facts.n_pairs);
   out.member("judged", facts.n_judged);
-  out.member("recall", facts.recall);
-  out.member("r2", facts.r2);
+  if (facts.n_judged != 0) {
+    out.member("recall", facts.recall);
+    out.member("r2", facts.r2);
+  }
   out.end_object();
 }
 

@@ -156,8 +156,7 @@ TEST(Translation, EqualAnchorsDoNoHarm) {
   constexpr std::size_t kDims = 4;
   auto from = unit_rows(300, kDims, 8);
   for (std::size_t i = 0; i < 50 * kDims; ++i) from[i] = from[i % kDims];
-  const auto translation =
-      Translation::fit(from, kDims, mapped(from, kDims, 3), 3, 60, Cancel());
+  const auto translation = Translation::fit(from, kDims, mapped(from, kDims, 3), 3, 60, Cancel());
   ASSERT_TRUE(translation);
   std::vector<float> found(300 * 3);
   translation->apply(from, 300, found);
