@@ -203,7 +203,7 @@ Result<> CollectionImpl::open_jobs(const JobContext& context) {
   host.project = [this](const ProjectionRequest& request,
                         const Cancel& cancel) -> Result<Projection> {
     const auto config = config_.load();
-    QV_TRY(const Snapshot now, snapshot(*config, {}));
+    QV_TRY(const Snapshot now, snapshot(*config, request.shards));
     const SearchEnvironment environment{now, *config, cancel, &compute_, index_policy(config)};
     return checked(now, project_sample(environment, request));
   };

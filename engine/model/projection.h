@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "engine/model/shard_key.h"
 #include "payload/filter.h"
 
 namespace quiver::engine {
@@ -21,16 +22,18 @@ enum class ProjectionLayout : std::uint8_t {
 };
 
 struct ProjectionRequest {
-  std::uint64_t sample = 5000;  ///< points chosen from those that have the vector
+  std::uint64_t sample = 5000;  ///< ids chosen from those that have the vector
   std::uint64_t seed = 0;       ///< another seed chooses others
   ProjectionLayout layout = ProjectionLayout::kPlane;
   std::uint64_t k = 15;  ///< neighbours in the graph of the sample, 1 to kMaxJoinNeighbours
   std::optional<payload::Filter> filter;
   std::string using_field;
+  ShardSelector shards = {};
 };
 
 struct Projection {
-  std::vector<PointId> ids;   ///< ascending
+  /// Ascending. An id is there once for each shard key that has it.
+  std::vector<PointId> ids;
   std::vector<float> places;  ///< `[n, 2]`
   /// Of the sample's variance along the two directions, 0 to 1; a layout of neighbours has none.
   std::optional<std::array<float, 2>> shares;

@@ -71,6 +71,7 @@ void project(Call& call, const OpenCollection& target, engine::ProjectionRequest
     sample.kind = engine::Sample{};
     sample.filter = request.filter;
     sample.limit = request.sample;
+    sample.shards = request.shards;
     QV_TRY(check_limits(call, target, sample));
     return jobs->project(request, cancel);
   };

@@ -87,3 +87,21 @@ def test_strict_mode_bounds_the_sample(server):
     server.request("PATCH", "/collections/things", {"strict_mode_config": {"enabled": True, "max_query_limit": 10}}).result
     assert server.post(PATH, {"using": "dense", "sample": 11}).status == 400
     assert len(draw(server, using="dense", sample=10)[0]) == 10
+
+
+def test_points_of_shard_keys(new_server):
+    server = new_server(env=SMALL_SEGMENTS).start()
+    server.put("/collections/things", {"vectors": {"dense": {"size": DIM, "distance": "Euclid"}}, "sharding_method": "custom"}).result
+    rows = vectors().tolist()
+    for key, ids in (("north", range(0, 100)), ("south", range(50, 180))):
+        server.put("/collections/things/shards", {"shard_key": key}).result
+        server.put("/collections/things/points?wait=true", {"shard_key": key, "points": [
+            {"id": i, "vector": {"dense": rows[i]}} for i in ids]}).result
+    for layout in ("plane", "neighbours"):
+        assert draw(server, using="dense", layout=layout, shard_key="south")[0] == list(range(50, 180))
+        ids, places, _ = draw(server, using="dense", layout=layout)
+        assert ids == sorted([*range(0, 100), *range(50, 180)])
+        assert places.shape == (230, 2) and np.isfinite(places).all()
+    answer = server.post(PATH, {"using": "dense", "shard_key": "west"})
+    assert answer.status == 400 and "west" in answer.error, answer.text
+    server.stop()

@@ -154,7 +154,11 @@ Result<JoinTable> run_join(const SearchEnvironment& environment, const JoinReque
 Result<> check_join(const SearchEnvironment& environment, const JoinRequest& request) {
   QV_TRY(const std::size_t field, environment.config.field(request.using_field));
   const FieldSchema& schema = environment.config.fields[field];
-  QV_TRY(JoinRows::check(environment, schema));
+  if (environment.config.sharding == ShardingMethod::kCustom) {
+    return fail(Code::kUnimplemented,
+                "a collection with shard keys is not joined: an id may be there twice");
+  }
+  QV_TRY(JoinRows::check(schema));
   QV_TRY(index_params(*wanted_type(schema, environment.indexes), schema, request.params));
   if (request.filter) QV_TRY(payload::compile(*request.filter, environment.config.indexes));
   if (const auto* kind = std::get_if<TranslateJoin>(&request.kind)) {

@@ -13,11 +13,7 @@
 
 namespace quiver::engine {
 
-Result<> JoinRows::check(const SearchEnvironment& environment, const FieldSchema& schema) {
-  if (environment.config.sharding == ShardingMethod::kCustom) {
-    return fail(Code::kUnimplemented,
-                "a collection with shard keys is not joined: an id may be there twice");
-  }
+Result<> JoinRows::check(const FieldSchema& schema) {
   if (schema.modifier == SparseModifier::kNone) return {};
   return fail(Code::kUnimplemented,
               fmt::format("{} is not joined: with the `idf` modifier a score is not the same both "
@@ -31,7 +27,7 @@ Result<JoinRows> JoinRows::gather(const SearchEnvironment& environment,
   JoinRows rows;
   QV_TRY(rows.field_, environment.config.field(using_field));
   rows.schema_ = &environment.config.fields[rows.field_];
-  QV_TRY(check(environment, *rows.schema_));
+  QV_TRY(check(*rows.schema_));
   std::shared_ptr<const payload::Predicate> predicate;
   if (filter) {
     QV_TRY(predicate, payload::compile(*filter, environment.config.indexes));

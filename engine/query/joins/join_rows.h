@@ -20,14 +20,13 @@ namespace quiver::engine {
 /// Memory: 40 bytes a point.
 class JoinRows {
  public:
-  /// The points that match `filter` and have a vector in the field. kInvalidArgument for an unknown
-  /// field; kUnimplemented for sparse fields with IDF and collections with shard keys.
+  /// The points that match `filter` and have a vector in the field, an id once for each shard key
+  /// that has it. kInvalidArgument for an unknown field; kUnimplemented for sparse fields with IDF.
   [[nodiscard]] static Result<JoinRows> gather(const SearchEnvironment& environment,
                                                const std::string& using_field,
                                                const std::optional<payload::Filter>& filter);
-  /// The last two of these errors.
-  [[nodiscard]] static Result<> check(const SearchEnvironment& environment,
-                                      const FieldSchema& schema);
+  /// The last of these errors.
+  [[nodiscard]] static Result<> check(const FieldSchema& schema);
 
   [[nodiscard]] std::size_t size() const { return ids_.size(); }
   [[nodiscard]] std::span<const PointId> ids() const { return ids_; }

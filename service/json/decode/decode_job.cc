@@ -180,7 +180,8 @@ Decoded<engine::ProjectionRequest> decode_projection(std::string& body) {
   const Path root;
   engine::ProjectionRequest request;
   QV_TRY(const Object object, parse_object_body(body));
-  QV_TRY(check_members(object, root, {"using", "filter", "sample", "seed", "layout", "k"}));
+  QV_TRY(check_members(object, root,
+                       {"using", "filter", "sample", "seed", "layout", "k", "shard_key"}));
   if (const auto using_field = find(object, "using")) {
     QV_TRY(request.using_field, get_string(*using_field, root.member("using")));
   }
@@ -191,6 +192,7 @@ Decoded<engine::ProjectionRequest> decode_projection(std::string& body) {
   QV_TRY(const bool by_neighbours, decode_choice(object, "layout", root, "plane", "neighbours"));
   if (by_neighbours) request.layout = engine::ProjectionLayout::kNeighbours;
   QV_TRY(request.k, decode_from_to(object, "k", root, 1, engine::kMaxJoinNeighbours, request.k));
+  QV_TRY(request.shards, decode_shards(object, root));
   return request;
 }
 
