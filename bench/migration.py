@@ -49,12 +49,12 @@ def create(server, old, new):
         server("PUT", "/collections/{}/points?wait=true", {"points": points})
 
 
-def both_fields(query, limit, exact):
+def both_fields(query, limit, exact, weight):
     """The new vectors, and estimates of points that have none yet."""
     search = {"query": query.tolist(), "limit": limit, "params": {"exact": exact}}
     return {"prefetch": [search | {"using": "new"},
                          search | {"using": "estimated", "filter": {"must_not": [{"has_vector": "new"}]}}],
-            "query": {"linear": {"normalize": "none", "missing": "zero"}}, "limit": limit}
+            "query": {"linear": {"weights": [1, weight], "normalize": "none", "missing": "zero"}}, "limit": limit}
 
 
 def recall(server, queries, truth, body_of):
@@ -96,13 +96,14 @@ def main():
         status = server.wait(server.start({"translate": {"using": "old", "to": "new", "into": "estimated",
                                                          "anchors": args.anchors}}))
         seconds, cpu = time.monotonic() - begun, server.cpu_s() - cpu
-        alone = recall(server, queries, truth, lambda q: {"query": q.tolist(), "using": "new", "limit": K})
-        exact = recall(server, queries, truth, lambda q: both_fields(q, K, True))
-        usual = recall(server, queries, truth, lambda q: both_fields(q, K, False))
         facts = status["translation"]
+        weight = facts.get("weight", 1)
+        alone = recall(server, queries, truth, lambda q: {"query": q.tolist(), "using": "new", "limit": K})
+        exact = recall(server, queries, truth, lambda q: both_fields(q, K, True, weight))
+        usual = recall(server, queries, truth, lambda q: both_fields(q, K, False, weight))
         print(f"{share:4.0%}: recall {usual:.3f} (exact searches {exact:.3f}, the new field alone {alone:.3f}, {usual / alone:.1f} times it; bar "
               f"{BARS.get(share, 'none')}); {status['points']} estimates in {seconds:.1f} s, {cpu:.1f} s of CPU; the job's own recall "
-              f"{facts['recall']:.3f}, r2 {facts['r2']:.3f}", flush=True)
+              f"{facts.get('recall', 0):.3f}, r2 {facts.get('r2', 0):.3f}, weight {weight:.3f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -86,6 +86,8 @@ struct TranslationFacts {
   std::uint64_t n_judged = 0;
   double recall = 0;
   double r2 = 0;  ///< share of the variance of their vectors that the estimates explain
+  /// By which scores of estimates are multiplied before they are compared with those of vectors.
+  double weight = 1;
 };
 
 /// The outcome of a join, by point. Parts that a kind does not have are empty.

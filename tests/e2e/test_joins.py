@@ -371,6 +371,7 @@ def test_estimates_of_another_model_are_searched_beside_its_vectors(two_models):
     assert status["state"] == "done" and status["points"] == 600, status
     facts = status["translation"]
     assert facts["pairs"] == 240 and facts["judged"] == 60 and facts["recall"] > .6 and facts["r2"] > .7
+    assert .8 < facts["weight"] < 1.2
     guesses = stored(server, "guess")
     assert sorted(guesses) == [i for i in range(900) if i % 3]
     likeness = [guesses[i] @ new[i] for i in guesses]
@@ -382,7 +383,7 @@ def test_estimates_of_another_model_are_searched_beside_its_vectors(two_models):
         query = new[i].tolist()
         body = {"prefetch": [{"query": query, "using": "new", "limit": 10},
                              {"query": query, "using": "guess", "limit": 10, "filter": {"must_not": [{"has_vector": "new"}]}}],
-                "query": {"linear": {"normalize": "none", "missing": "zero"}}, "limit": 10}
+                "query": {"linear": {"weights": [1, facts["weight"]], "normalize": "none", "missing": "zero"}}, "limit": 10}
         hits = server.post("/collections/things/points/query", body).result["points"]
         assert all(a["score"] >= b["score"] for a, b in zip(hits, hits[1:]))
         found += len({hit["id"] for hit in hits} & set(np.argsort(-new @ new[i])[:10].tolist()))

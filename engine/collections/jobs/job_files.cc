@@ -52,7 +52,7 @@ struct ResultHead {
   std::uint32_t zero = 0;
 };
 static_assert(sizeof(ResultHead) == 8);
-static_assert(sizeof(TranslationFacts) == 32);
+static_assert(sizeof(TranslationFacts) == 40);
 
 void write_translation(SectionWriter& writer, std::uint32_t kind,
                        const std::optional<TranslationFacts>& facts) {

@@ -24,6 +24,12 @@ constexpr std::size_t kRowsPerStep = 512;
 constexpr std::size_t kPairsPerJudged = 5;
 constexpr std::size_t kMaxJudged = 1000;
 constexpr std::size_t kJudgedNeighbours = 10;
+/// Near estimates of which scores are compared with the true ones.
+constexpr std::size_t kComparedNeighbours = 50;
+/// How far scores of estimates are raised, in deviations of the true ones. 0.5 to 1 were equally
+/// good with two pairs of models (docs/decisions/0069-translation.md).
+constexpr double kRaise = 0.75;
+constexpr double kLeastWeight = 0.25;
 
 payload::Filter having(const std::string& field, bool has) {
   payload::Filter filter;
@@ -43,6 +49,37 @@ void append_vector(const FieldSchema& schema, const Segment& segment, std::size_
     }
   }
   out.insert(out.end(), vector.begin(), vector.end());
+}
+
+/// As users see it.
+double score_of(std::span<const float> row, std::span<const float> query, Metric metric) {
+  double sum = 0;
+  for (std::size_t d = 0; d < row.size(); ++d) {
+    const double difference = double{row[d]} - query[d];
+    if (metric == Metric::kManhattan) {
+      sum += std::abs(difference);
+    } else {
+      sum += is_distance(metric) ? difference * difference : double{row[d]} * query[d];
+    }
+  }
+  return metric == Metric::kEuclid ? std::sqrt(sum) : sum;
+}
+
+/// Share of the variance of `truth` `[n, dim]` that `estimates` explain.
+double explained_share(std::span<const float> truth, std::span<const float> estimates,
+                       std::size_t dim) {
+  std::vector<double> mean(dim);
+  const auto n = static_cast<double>(truth.size() / dim);
+  for (std::size_t i = 0; i < truth.size(); ++i) mean[i % dim] += truth[i] / n;
+  double error = 0;
+  double variance = 0;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    const double missed = double{truth[i]} - estimates[i];
+    const double deviation = truth[i] - mean[i % dim];
+    error += missed * missed;
+    variance += deviation * deviation;
+  }
+  return variance > 0 ? 1 - error / variance : 0;
 }
 
 /// Points with vectors in both fields, in random order.
@@ -175,67 +212,99 @@ class Translating {
   std::size_t to_ = 0;
 };
 
-/// The positions of the nearest of `rows` `[n, dim]` to `query`, without row `own`.
-std::vector<std::size_t> nearest_of(std::span<const float> rows, std::span<const float> query,
-                                    std::size_t own, Metric metric) {
+/// A score as users see it, and a position.
+using Scored = std::pair<double, std::size_t>;
+
+/// The nearest of `rows` `[n, dim]` to `query`, best first, without row `own`.
+std::vector<Scored> nearest_of(std::span<const float> rows, std::span<const float> query,
+                               std::size_t own, Metric metric) {
   const std::size_t dim = query.size();
-  std::vector<std::pair<double, std::size_t>> scored;
+  std::vector<Scored> scored;
   for (std::size_t i = 0; i < rows.size() / dim; ++i) {
-    if (i == own) continue;
-    double score = 0;
-    for (std::size_t d = 0; d < dim; ++d) {
-      const double value = rows[i * dim + d];
-      const double difference = value - query[d];
-      if (metric == Metric::kManhattan) {
-        score += std::abs(difference);
-      } else {
-        score += is_distance(metric) ? difference * difference : -value * query[d];
-      }
-    }
-    scored.emplace_back(score, i);
+    if (i != own) scored.emplace_back(score_of(rows.subspan(i * dim, dim), query, metric), i);
   }
-  const std::size_t k = std::min(kJudgedNeighbours, scored.size());
-  std::partial_sort(scored.begin(), scored.begin() + static_cast<std::ptrdiff_t>(k), scored.end());
-  std::vector<std::size_t> best;
-  for (std::size_t i = 0; i < k; ++i) best.push_back(scored[i].second);
-  std::ranges::sort(best);
-  return best;
+  const std::size_t n = std::min(kComparedNeighbours, scored.size());
+  const auto end = scored.begin() + static_cast<std::ptrdiff_t>(n);
+  is_distance(metric) ? std::partial_sort(scored.begin(), end, scored.end())
+                      : std::partial_sort(scored.begin(), end, scored.end(), std::greater<>());
+  scored.resize(n);
+  return scored;
 }
+
+std::size_t n_common(std::span<const Scored> a, std::span<const Scored> b) {
+  std::size_t n = 0;
+  for (const Scored& one : a) {
+    n += std::ranges::count(b, one.second, &Scored::second);
+  }
+  return n;
+}
+
+/// Scores of near estimates, and those of the vectors that they stand for.
+class ScorePairs {
+ public:
+  void add(double estimate, double truth) {
+    ++n_;
+    e_ += estimate;
+    t_ += truth;
+    ee_ += estimate * estimate;
+    et_ += estimate * truth;
+    tt_ += truth * truth;
+  }
+  void add_last_hit(double estimate) {
+    ++n_last_;
+    last_ += estimate;
+  }
+  /// A line through the pairs, raised by a part of their deviation from it, at the usual last hit:
+  /// among many uncertain scores the best are those that turned out well.
+  [[nodiscard]] double weight(bool is_distance) const {
+    const double n = n_;
+    const double of_estimates = ee_ - e_ * e_ / n;
+    const double last = last_ / n_last_;
+    if (!(of_estimates > 0) || !(last > 0)) return 1;
+    const double slope = (et_ - e_ * t_ / n) / of_estimates;
+    const double offset = (t_ - slope * e_) / n;
+    const double rest = (tt_ - t_ * t_ / n - slope * slope * of_estimates) / n;
+    const double raised = kRaise * std::sqrt(std::max(0.0, rest)) * (is_distance ? -1 : 1);
+    return std::clamp(slope + (offset + raised) / last, kLeastWeight, 1 / kLeastWeight);
+  }
+
+ private:
+  double n_ = 0, e_ = 0, t_ = 0, ee_ = 0, et_ = 0, tt_ = 0;
+  double n_last_ = 0, last_ = 0;
+};
 
 Result<TranslationFacts> Translating::judged(const Translation& translation, const Pairs& pairs,
                                              std::size_t n) const {
+  TranslationFacts facts;
+  facts.n_pairs = pairs.n - n;
+  facts.n_judged = n;
+  if (n == 0) return facts;
   const std::size_t from_dim = schema(from_).dim;
   const std::size_t dim = schema(to_).dim;
+  const Metric metric = schema(to_).metric;
   const auto truth = std::span(pairs.to).last(n * dim);
-  std::vector<float> estimated(n * dim);
-  translation.apply(std::span(pairs.from).last(n * from_dim), n, estimated);
-  std::vector<double> mean(dim);
-  for (std::size_t i = 0; i < truth.size(); ++i) {
-    mean[i % dim] += truth[i] / static_cast<double>(n);
-  }
-  double error = 0;
-  double variance = 0;
-  for (std::size_t i = 0; i < truth.size(); ++i) {
-    error += (double{truth[i]} - estimated[i]) * (double{truth[i]} - estimated[i]);
-    variance += (truth[i] - mean[i % dim]) * (truth[i] - mean[i % dim]);
-  }
+  std::vector<float> estimates(n * dim);
+  translation.apply(std::span(pairs.from).last(n * from_dim), n, estimates);
+  facts.r2 = explained_share(truth, estimates, dim);
+  ScorePairs scores;
   std::size_t n_wanted = 0;
   std::size_t n_found = 0;
   for (std::size_t i = 0; i < n; ++i) {
     QV_TRY(environment_.cancel.check());
     const auto query = truth.subspan(i * dim, dim);
-    const auto wanted = nearest_of(truth, query, i, schema(to_).metric);
-    const auto found = nearest_of(estimated, query, i, schema(to_).metric);
-    std::vector<std::size_t> both;
-    std::ranges::set_intersection(wanted, found, std::back_inserter(both));
-    n_wanted += wanted.size();
-    n_found += both.size();
+    const auto wanted = nearest_of(truth, query, i, metric);
+    const auto found = nearest_of(estimates, query, i, metric);
+    const std::size_t k = std::min(kJudgedNeighbours, found.size());
+    n_wanted += k;
+    n_found += n_common(std::span(wanted).first(k), std::span(found).first(k));
+    for (const auto& [score, row] : found) {
+      scores.add(score, score_of(truth.subspan(row * dim, dim), query, metric));
+    }
+    if (k != 0) scores.add_last_hit(found[k - 1].first);
   }
-  TranslationFacts facts;
-  facts.n_pairs = pairs.n - n;
-  facts.n_judged = n;
-  facts.recall = n_wanted == 0 ? 0 : static_cast<double>(n_found) / static_cast<double>(n_wanted);
-  facts.r2 = variance > 0 ? 1 - error / variance : 0;
+  if (n_wanted == 0) return facts;
+  facts.recall = static_cast<double>(n_found) / static_cast<double>(n_wanted);
+  facts.weight = scores.weight(is_distance(metric));
   return facts;
 }
 

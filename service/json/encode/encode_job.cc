@@ -33,6 +33,7 @@ void write_translation(Writer& out, const engine::TranslationFacts& facts) {
   if (facts.n_judged != 0) {
     out.member("recall", facts.recall);
     out.member("r2", facts.r2);
+    out.member("weight", facts.weight);
   }
   out.end_object();
 }

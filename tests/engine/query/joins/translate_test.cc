@@ -105,6 +105,7 @@ TEST(Translate, EstimatesTheMissingVectors) {
   EXPECT_EQ(table->translation->n_judged, 59);
   EXPECT_GT(table->translation->recall, 0.8);
   EXPECT_GT(table->translation->r2, 0.9);
+  EXPECT_NEAR(table->translation->weight, 1, 0.1);
 }
 
 TEST(Translate, TheSamePointsGiveTheSameEstimates) {
@@ -117,6 +118,29 @@ TEST(Translate, TheSamePointsGiveTheSameEstimates) {
   EXPECT_TRUE(std::ranges::equal(one->vectors.span(), two->vectors.span()));
   EXPECT_EQ(one->translation->n_pairs, 100);
   EXPECT_EQ(one->translation->n_judged, 20);
+}
+
+/// Where old vectors say nothing of new ones, scores of estimates count for less.
+TEST(Translate, ScoresOfBadEstimatesAreLowered) {
+  ModelWorld world(900);
+  std::vector<Row> rows;
+  Random random(8);
+  for (std::uint64_t i = 0; i < 900; ++i) {
+    Row row{PointId::number(i), Seq{i + 1}, "{}", {}};
+    row.vectors.resize(world.config.fields.size());
+    for (const std::size_t field : {0, 1}) {
+      if (field == 1 && i % 3 != 0) continue;
+      const auto& schema = world.config.fields[field];
+      row.vectors[field] = to_stored(schema, random_floats(schema.dim, DType::kF32, random)).value();
+    }
+    rows.push_back(std::move(row));
+  }
+  world.snapshot = snapshot_of({segment_of(rows, world.config.fields, 1)});
+  JoinProgress progress;
+  const auto table = run_join(world.environment(), world.request({"new"}), progress);
+  ASSERT_TRUE(table) << table.error().message();
+  EXPECT_LT(table->translation->weight, 0.8);
+  EXPECT_LT(table->translation->r2, 0.2);
 }
 
 TEST(Translate, AFilterTakesAPartOfThePoints) {
