@@ -90,6 +90,7 @@ class ClusterDatabase final : public engine::Database {
   [[nodiscard]] engine::ScrubStatus scrub_status() const override { return local_.scrub_status(); }
   [[nodiscard]] bool ready(std::string* why) const override { return local_.ready(why); }
   [[nodiscard]] Executor& compute() override { return local_.compute(); }
+  [[nodiscard]] Executor& expensive() override { return local_.expensive(); }
   Result<> close() override { return local_.close(); }
 
  private:

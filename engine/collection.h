@@ -32,6 +32,20 @@ namespace quiver::engine {
 
 class Jobs;
 
+/// When an update is answered, and how long it may wait.
+struct UpdateTerms {
+  UpdateTerms(Ack when_answered)  // NOLINT(google-explicit-constructor): most have no deadline
+      : ack(when_answered) {}
+  UpdateTerms(Ack when_answered, Deadline caller_deadline)
+      : ack(when_answered), deadline(caller_deadline) {}
+
+  Ack ack;
+  /// When the caller gives up. An update that still waits in a queue then, or would, is refused
+  /// with kResourceExhausted and nothing of it is stored in that shard. One that has begun is
+  /// answered as soon as `ack` is true of it.
+  Deadline deadline = Deadline::none();
+};
+
 class Collection : public QuerySource {
  public:
   [[nodiscard]] virtual std::shared_ptr<const CollectionConfig> config() const = 0;
@@ -46,8 +60,9 @@ class Collection : public QuerySource {
 
   /// Checks everything first (an error is returned at once and nothing is applied), then queues
   /// the operations as one; `done` is called once, from another thread, with one result for each.
-  /// A full queue is kResourceExhausted at once.
-  virtual Result<> update(std::vector<Operation> operations, Ack ack,
+  /// A full queue is kResourceExhausted at once, and so is one in which an update waits already for
+  /// longer than the deadline allows.
+  virtual Result<> update(std::vector<Operation> operations, const UpdateTerms& terms,
                           std::function<void(Result<std::vector<UpdateResult>>)> done) = 0;
 
   /// Upserts a large chunk by the fast path of an import. Returns when the whole chunk and its

@@ -34,6 +34,8 @@ struct DatabaseOptions {
   std::uint64_t write_buffer_bytes = 256ULL << 20;  ///< over all shards
   std::uint64_t max_queued_bytes = 64ULL << 20;     ///< per shard; more is refused
   std::uint32_t max_open_collections = 1024;        ///< more idle ones are closed (LRU)
+  /// Seconds after which idle collections beyond the 64 used last are closed; 0: never.
+  double close_idle_s = 60;
   /// Time that `close` waits for a shard's updates, for its jobs, and again after cancelling them.
   std::chrono::milliseconds close_patience = std::chrono::seconds(5);
   gpu::Devices* devices = nullptr;  ///< help with searches; outlive the database; nullptr: none
@@ -132,8 +134,10 @@ class Database {
 
   /// True when every collection can serve; else the reason in `why`.
   [[nodiscard]] virtual bool ready(std::string* why) const = 0;
-  /// The executor for queries that are not small.
+  /// The executor for queries that are not small, but short.
   [[nodiscard]] virtual Executor& compute() = 0;
+  /// The executor for long queries, facets and the like, of a lower priority than `compute`.
+  [[nodiscard]] virtual Executor& expensive() { return compute(); }
   /// Finishes what is queued, then closes everything. Called once, before destruction.
   /// kDeadlineExceeded, naming what still runs, if a collection does not end in time. Destruction
   /// would wait for it, so the process should end without; nothing acknowledged is lost.

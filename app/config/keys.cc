@@ -124,6 +124,11 @@ void declare_storage(std::vector<Key>& keys) {
                   "Collections kept open at a time; idle ones beyond it are closed.",
                   "An open collection costs file handles and memory; opening one takes "
                   "milliseconds.");
+  section.number("close_idle_s", QV_AT(database.close_idle_s), {.max = 1e9},
+                 "Collections beyond the 64 used last are closed when nobody has asked for them for "
+                 "this time; 0: never.",
+                 "Less gives memory and file handles back sooner; the next request to such a "
+                 "collection waits some milliseconds for its opening.");
   section.integer("max_shard_number", QV_AT(server.creation.max_shard_number),
                   {.min = 1, .max = engine::kMaxShardNumber},
                   "Largest `shard_number` of a new collection; more is refused with 422.",
@@ -214,6 +219,12 @@ void declare_service(std::vector<Key>& keys) {
                  "A request or an answer without progress is aborted after this time.");
   section.number("query_timeout_s", QV_AT(server.query_timeout_s), {.min = 0.001, .max = 86400},
                  "Deadline of reads whose request has no `timeout`.");
+  section.number("max_wait_ms", QV_AT(server.max_wait_ms), {.max = 1e9},
+                 "A request that would wait longer for a thread is refused with 429 and "
+                 "`Retry-After`, unless ten requests take longer; 0: no wait is too long.",
+                 "Less bounds the latency under overload, more lets larger bursts through. A "
+                 "request that would miss its `timeout` is refused in any case. See "
+                 "reliability.md.");
   section.number("shutdown_grace_s", QV_AT(server.shutdown_grace_s), {.min = 0, .max = 3600},
                  "On SIGTERM, requests that have arrived completely may run for this time before "
                  "they are cancelled; others are refused at once.",

@@ -287,7 +287,7 @@ OptimizationReport CollectionImpl::optimizations() const {
   return optimization_report(*shards_.load(), config->optimizer, index_policy(config));
 }
 
-Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
+Result<> CollectionImpl::update(std::vector<Operation> operations, const UpdateTerms& terms,
                                 std::function<void(Result<std::vector<UpdateResult>>)> done) {
   QV_TRY(check_gates());
   const Counted counted(n_being_queued_);
@@ -297,7 +297,7 @@ Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
                 "the collection is on this node alone and takes no changes: bring it into the "
                 "cluster with `quiver cluster adopt`");
   }
-  if (is_replicated() && ack == Ack::kVisible) {
+  if (is_replicated() && terms.ack == Ack::kVisible) {
     done = visible_everywhere(*context_.replication, config->cluster_id, std::move(done));
   }
   std::vector<PreparedOperation> prepared;
@@ -307,20 +307,20 @@ Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
     prepared.push_back(std::move(one));
   }
   QV_TRY(check_memory(prepared));
-  const Request request{operations.size(), ack};
+  const Request request{operations.size(), terms};
   if (config->tenant_quota) {
     return take_turn({std::move(prepared), std::move(operations)}, request, std::move(done));
   }
   const auto shards = shards_.load();
   QV_TRY(auto parts, split_by_key(std::move(prepared), operations, *shards, config->sharding));
-  return submit(*shards, std::move(parts), request, ack, std::move(done));
+  return submit(*shards, std::move(parts), request, terms.ack, std::move(done));
 }
 
 Result<> CollectionImpl::submit(const Shards& shards, std::vector<UpdatePart> parts,
                                 const Request& request, Ack ack, UpdateJoin::Done done) {
   const auto n_waiting = std::max<std::size_t>(1, parts.size());
   auto join =
-      std::make_shared<UpdateJoin>(n_waiting, request.n_operations, request.ack, std::move(done));
+      std::make_shared<UpdateJoin>(n_waiting, request.n_operations, request.terms.ack, std::move(done));
   if (parts.empty()) {  // nothing to change; answered from another thread all the same
     const auto answer = [join](const Result<>& confirmed) {
       join->part_done({}, confirmed ? Result<std::vector<Seq>>() : fail(confirmed.error()));
@@ -342,6 +342,7 @@ Result<> CollectionImpl::submit(const Shards& shards, std::vector<UpdatePart> pa
       part.ack = ack;
       part.done = std::move(answer);
       part.deadline = Deadline::after(context_.update_patience);
+      part.caller_deadline = request.terms.deadline;
       return shards[parts[i].shard].shard->submit(std::move(part));
     });
     if (submitted) continue;

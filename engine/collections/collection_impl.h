@@ -54,7 +54,7 @@ class CollectionImpl final : public Collection,
   [[nodiscard]] std::vector<SegmentIndexInfo> segment_indexes() const override;
   [[nodiscard]] std::vector<SegmentAttributesInfo> segment_attributes() const override;
   [[nodiscard]] std::vector<ShardInfo> shards() const override;
-  Result<> update(std::vector<Operation> operations, Ack ack,
+  Result<> update(std::vector<Operation> operations, const UpdateTerms& terms,
                   std::function<void(Result<std::vector<UpdateResult>>)> done) override;
   Result<> bulk_load(const BulkChunk& chunk) override;
   [[nodiscard]] Result<std::string> bulk_cursor() const override;
@@ -128,7 +128,7 @@ class CollectionImpl final : public Collection,
   /// What an update is answered by.
   struct Request {
     std::size_t n_operations = 0;
-    Ack ack = Ack::kVisible;
+    UpdateTerms terms;
   };
   /// `ack`: when `done` is called.
   Result<> submit(const Shards& shards, std::vector<UpdatePart> parts, const Request& request,

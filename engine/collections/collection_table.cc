@@ -334,10 +334,11 @@ void CollectionTable::close_idle() {
   open.resize(open.size() - kKeptOpen);
   std::size_t n_closed = 0;
   for (const auto& entry : open) {
-    if (n_closed == kMaxClosedPerTick) return;
+    if (n_closed == kMaxClosedPerTick) return;  // the rest, and their memory, at the next tick
     if (entry->idle_s(now) < limits_.close_idle_s || !entry->is_at_rest()) continue;
     if (close_if_unused(*entry)) ++n_closed;
   }
+  if (n_closed > 0) return_free_memory();
 }
 
 bool CollectionTable::close_if_unused(CollectionEntry& entry) {

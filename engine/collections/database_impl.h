@@ -59,6 +59,7 @@ class DatabaseImpl final : public Database {
   [[nodiscard]] ScrubStatus scrub_status() const override { return scrub_.status(); }
   [[nodiscard]] bool ready(std::string* why) const override;
   [[nodiscard]] Executor& compute() override { return compute_; }
+  [[nodiscard]] Executor& expensive() override { return expensive_; }
   Result<> close() override QV_EXCLUDES(tick_mutex_);
 
  private:
@@ -73,6 +74,7 @@ class DatabaseImpl final : public Database {
 
   const DatabaseOptions options_;
   Executor compute_;
+  Executor expensive_;
   Executor lanes_;
   Executor background_;
   Executor snapshot_readers_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -78,7 +79,21 @@ std::string ApplyLane::describe_wait() {
       table_.n_unsealed(), table_.unsealed_bytes());
 }
 
+void ApplyLane::refuse_given_up() noexcept {
+  run_logged("refusing updates whose callers have given up", [this] {
+    for (auto& [request, n_bytes, result] : queue_.take_given_up()) {
+      const std::chrono::duration<double, std::milli> waited =
+          Deadline::Clock::now() - request.queued_at;
+      answer(request, fail(Code::kResourceExhausted,
+                           fmt::format("the update waited for {:.0f} ms in the queue of its shard, "
+                                       "longer than its timeout; nothing of it was stored here",
+                                       waited.count())));
+    }
+  });
+}
+
 void ApplyLane::apply_group() noexcept {
+  refuse_given_up();
   group_.emplace(queue_.take(), table_.snapshot(), common_.config.load(),
                  [this](const PointId& id) { return common_.store().row(id); });
   const Result<> staged = guarded([this] { return stage(); });

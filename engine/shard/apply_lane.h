@@ -41,7 +41,8 @@ class ApplyLane {
   bool put_off();
   /// Refuses the updates that were put off until their deadline, with kUnavailable and the reason.
   void refuse_overdue() noexcept;
-  /// Takes what is queued as one group, commits, applies and publishes it.
+  /// Takes what is queued as one group, commits, applies and publishes it. Refuses what waited for
+  /// longer than its caller does, with kResourceExhausted.
   void apply_group() noexcept;
 
  private:
@@ -62,6 +63,7 @@ class ApplyLane {
   };
 
   [[nodiscard]] bool waits_for_seal();
+  void refuse_given_up() noexcept;
   /// What the updates wait for, and what helps.
   [[nodiscard]] std::string describe_wait();
   /// Numbers the changes of the group.

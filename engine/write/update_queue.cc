@@ -17,13 +17,36 @@ std::uint64_t request_bytes(const ShardRequest& request) {
   return bytes;
 }
 
+bool is_given_up(const QueuedRequest& queued) {
+  return queued.request.entry == nullptr && queued.request.caller_deadline.has_passed();
+}
+
 bool is_overdue(const QueuedRequest& queued) {
-  return queued.request.entry == nullptr && queued.request.deadline.has_passed();
+  return is_given_up(queued) ||
+         (queued.request.entry == nullptr && queued.request.deadline.has_passed());
+}
+
+double milliseconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::milli>(time).count();
 }
 
 }  // namespace
 
+/// Updates are applied in order, so the oldest one's wait is a lower bound of the next one's while
+/// the lane stands still.
+Result<> UpdateQueue::check_wait(const ShardRequest& request) const {
+  const auto left = request.caller_deadline.remaining();
+  if (!left || queue_.empty()) return {};
+  const auto waited = request.queued_at - queue_.front().request.queued_at;
+  if (waited <= *left) return {};
+  return fail(Code::kResourceExhausted,
+              fmt::format("an update has waited for {:.0f} ms in the queue already, this one may "
+                          "wait for {:.0f} ms; nothing of it was stored here",
+                          milliseconds(waited), milliseconds(*left)));
+}
+
 Result<> UpdateQueue::submit(ShardRequest request) {
+  request.queued_at = Deadline::Clock::now();
   const std::uint64_t n_bytes = request_bytes(request);
   std::list<QueuedRequest> added;
   added.push_back({std::move(request), n_bytes, {}});
@@ -36,6 +59,7 @@ Result<> UpdateQueue::submit(ShardRequest request) {
                   fmt::format("the update queue is full: {} bytes wait, at most {} may",
                               queued_bytes_, max_bytes_));
     }
+    QV_TRY(check_wait(added.front().request));
     queued_bytes_ += n_bytes;
     queue_.splice(queue_.end(), added);
     post = !std::exchange(drain_posted_, true);
@@ -59,16 +83,26 @@ bool UpdateQueue::has_overdue() const {
   return !drain_posted_ && std::ranges::any_of(queue_, is_overdue);
 }
 
-std::list<QueuedRequest> UpdateQueue::take_overdue() {
-  MutexLock lock(mutex_);
+template <class IsTaken>
+std::list<QueuedRequest> UpdateQueue::take_if(IsTaken is_taken) {
   std::list<QueuedRequest> taken;
   for (auto next = queue_.begin(); next != queue_.end();) {
     const auto queued = next++;
-    if (!is_overdue(*queued)) continue;
+    if (!is_taken(*queued)) continue;
     queued_bytes_ -= queued->n_bytes;
     taken.splice(taken.end(), queue_, queued);
   }
   return taken;
+}
+
+std::list<QueuedRequest> UpdateQueue::take_overdue() {
+  MutexLock lock(mutex_);
+  return take_if(is_overdue);
+}
+
+std::list<QueuedRequest> UpdateQueue::take_given_up() {
+  MutexLock lock(mutex_);
+  return take_if(is_given_up);
 }
 
 std::list<QueuedRequest> UpdateQueue::take() {

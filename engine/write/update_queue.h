@@ -37,6 +37,9 @@ struct ShardRequest {
   std::shared_ptr<const CommittedEntry> entry = nullptr;
   /// When it is refused if the lane still puts updates off. An entry is never refused.
   Deadline deadline = Deadline::none();
+  /// When the caller gives up: it is refused if it still waits then, or would by the wait of others.
+  Deadline caller_deadline = Deadline::none();
+  Deadline::Clock::time_point queued_at = {};  ///< set by the queue
 };
 
 /// A request in the queue, and its result once it was applied.
@@ -56,7 +59,8 @@ class UpdateQueue {
   UpdateQueue(SerialLane& lane, Task::Callable& drain, std::uint64_t max_bytes)
       : lane_(lane), drain_(drain), max_bytes_(max_bytes) {}
 
-  /// kResourceExhausted at once if too much waits already; `done` is not called then.
+  /// kResourceExhausted at once if too much waits already, or one of them has waited for longer than
+  /// the caller of `request` would; `done` is not called then.
   Result<> submit(ShardRequest request) QV_EXCLUDES(mutex_);
   /// Refuses later requests.
   void close() QV_EXCLUDES(mutex_);
@@ -67,6 +71,8 @@ class UpdateQueue {
   // For the lane.
   /// The oldest requests, about as many as one synced batch should carry.
   [[nodiscard]] std::list<QueuedRequest> take() QV_EXCLUDES(mutex_);
+  /// Takes the requests whose callers have given up, oldest first; they are not applied.
+  [[nodiscard]] std::list<QueuedRequest> take_given_up() QV_EXCLUDES(mutex_);
   /// The drain took nothing: it waits for `wake`.
   void put_off() QV_EXCLUDES(mutex_);
   /// Takes the requests that are past their deadline, oldest first; they are not applied.
@@ -77,6 +83,10 @@ class UpdateQueue {
   void wake() QV_EXCLUDES(mutex_);
 
  private:
+  [[nodiscard]] Result<> check_wait(const ShardRequest& request) const QV_REQUIRES(mutex_);
+  template <class IsTaken>
+  [[nodiscard]] std::list<QueuedRequest> take_if(IsTaken is_taken) QV_REQUIRES(mutex_);
+
   SerialLane& lane_;
   Task::Callable& drain_;
   const std::uint64_t max_bytes_;

@@ -1,7 +1,9 @@
-// How verbs run their work and answer: here, on an executor, or stoppable on the compute executor.
+// How verbs run their work and answer: here, on an executor, or stoppable on a thread that computes.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "service/api/call.h"
@@ -60,14 +62,56 @@ void answer_on(Executor& executor, Call& call, Done<T> done, Work work) {
   run_on(executor, call, std::move(answer_there), std::move(refuse));
 }
 
-/// As `answer_on` the compute executor, with a `work(const Cancel&)` that the deadline or
-/// `Call::cancel` stops.
+/// Takes a refusal over into the call.
+[[nodiscard]] inline Error refused(Call& call, load::Refusal refusal) {
+  call.set_retry_after(refusal.retry_after_s);
+  return std::move(refusal.error);
+}
+
+/// Calls `work(Result<>)` on a thread that computes, by what is known of the work: with an error if
+/// the call waited for too long. On this thread if the call runs on one already. If the call would
+/// wait too long, or the server is closing, calls `refuse` with the error at once instead.
+template <class Work, class Refuse>
+void run_computing(Call& call, const load::Work& kind, Work work, Refuse refuse) {
+  load::Lane& lane = call.runtime().load().lane_of(kind);
+  if (call.runs_on(lane.executor()) || call.runs_on(call.runtime().expensive())) {
+    return work(Result<>());
+  }
+  auto admitted = lane.admit(kind, call.patience(), std::chrono::steady_clock::now());
+  if (admitted.refusal) return refuse(refused(call, *std::move(admitted.refusal)));
+  call.trace().enter_stage("Wait");
+  auto task = [&call, &lane, ticket = std::move(admitted.ticket),
+               work = std::move(work)]() mutable {
+    call.enter(lane.executor());
+    call.trace().leave_stage();
+    auto late = ticket.begin(std::chrono::steady_clock::now());
+    if (late) return work(fail(refused(call, *std::move(late))));
+    work(Result<>());
+  };
+  if (!lane.executor().post(Priority::kHigh, std::move(task))) {
+    refuse(Error(Code::kUnavailable, "the server is closing"));
+  }
+}
+
+/// As `answer`, on a thread that computes.
 template <class T, class Work>
-void compute(Call& call, Done<T> done, Work work) {
+void answer_computing(Call& call, const load::Work& kind, Done<T> done, Work work) {
+  auto refuse = [done](Error error) { done(fail(std::move(error))); };
+  auto answer_there = [&call, done = std::move(done),
+                       work = std::move(work)](Result<> begun) mutable {
+    if (!begun) return done(fail(std::move(begun).error()));
+    answer_traced(call, done, work);
+  };
+  run_computing(call, kind, std::move(answer_there), std::move(refuse));
+}
+
+/// As `answer_computing`, with a `work(const Cancel&)` that the deadline or `Call::cancel` stops.
+template <class T, class Work>
+void compute(Call& call, const load::Work& kind, Done<T> done, Work work) {
   auto cancel = std::make_shared<const Cancel>(call.deadline());
   call.set_cancel(cancel);
   auto stoppable = [work = std::move(work), cancel]() mutable { return work(*cancel); };
-  answer_on(call.runtime().compute(), call, std::move(done), std::move(stoppable));
+  answer_computing(call, kind, std::move(done), std::move(stoppable));
 }
 
 }  // namespace quiver::service::api

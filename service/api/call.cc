@@ -18,6 +18,8 @@ void Call::begin(std::string_view traceparent) {
   asked_timeout_s_.reset();
   retry_after_s_ = kDefaultRetryAfterS;
   deadline_ = Deadline::none();
+  when_overloaded_ = WhenOverloaded::kRefused;
+  others_wait_ = false;
   executor_ = nullptr;
   trace_.begin(runtime_.tracer(), traceparent);
   MutexLock lock(cancel_mutex_);
@@ -37,6 +39,13 @@ void Call::set_timeout(std::optional<double> seconds) {
   if (timeout_s_ >= kForeverSeconds) return;
   const std::chrono::duration<double> timeout(timeout_s_);
   deadline_ = Deadline::after(std::chrono::duration_cast<std::chrono::nanoseconds>(timeout));
+}
+
+Deadline Call::asked_deadline() const {
+  constexpr double kForeverSeconds = 1e9;
+  if (!asked_timeout_s_ || *asked_timeout_s_ >= kForeverSeconds) return Deadline::none();
+  const std::chrono::duration<double> timeout(*asked_timeout_s_);
+  return Deadline::at(start_ + std::chrono::duration_cast<std::chrono::nanoseconds>(timeout));
 }
 
 Error Call::with_timeout(Error error) const {

@@ -14,6 +14,8 @@
 #include "base/threads/cancel.h"
 #include "base/threads/executor.h"
 #include "service/api/access.h"
+#include "service/api/effect.h"
+#include "service/api/load/lane.h"
 #include "service/tracing/request_trace.h"
 
 namespace quiver::service::api {
@@ -58,9 +60,20 @@ class Call {
   /// The call is given up `seconds` from now; nullopt: after the server's timeout of queries.
   void set_timeout(std::optional<double> seconds);
   [[nodiscard]] Deadline deadline() const { return deadline_; }
+  void set_when_overloaded(WhenOverloaded what) { when_overloaded_ = what; }
+  [[nodiscard]] WhenOverloaded when_overloaded() const { return when_overloaded_; }
+  /// When the call is refused rather than queued.
+  [[nodiscard]] load::Patience patience() const {
+    return {deadline_.when(), when_overloaded_ == WhenOverloaded::kRefused};
+  }
+  /// Other requests wait for the thread that received this one, which should do nothing long.
+  void set_others_wait(bool others_wait) { others_wait_ = others_wait; }
+  [[nodiscard]] bool others_wait() const { return others_wait_; }
   /// The timeout that the caller named. It limits nothing by itself, unlike `set_timeout`.
   void set_asked_timeout(std::optional<double> seconds) { asked_timeout_s_ = seconds; }
   [[nodiscard]] std::optional<double> asked_timeout_s() const { return asked_timeout_s_; }
+  /// When that timeout is over; none if the caller named none.
+  [[nodiscard]] Deadline asked_deadline() const;
   /// The answer is a refusal for now: the caller may try again in this many seconds; 0: never.
   void set_retry_after(std::uint32_t seconds) { retry_after_s_ = seconds; }
   [[nodiscard]] std::uint32_t retry_after_s() const { return retry_after_s_; }
@@ -104,6 +117,8 @@ class Call {
   std::optional<double> asked_timeout_s_;
   std::uint32_t retry_after_s_ = kDefaultRetryAfterS;
   Deadline deadline_;
+  WhenOverloaded when_overloaded_ = WhenOverloaded::kRefused;
+  bool others_wait_ = false;
   const Executor* executor_ = nullptr;  ///< whose task the call is in; null: none
   tracing::RequestTrace trace_;
 

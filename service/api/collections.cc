@@ -27,6 +27,11 @@ Result<OpenCollection> find_collection(Call& call, const std::string& name) {
 
 }  // namespace
 
+std::uint64_t n_rows(const OpenCollection& target) {
+  const auto n = target.collection->count({}, Cancel());
+  return n ? *n : 0;
+}
+
 void open_collection(Call& call, const std::string& name, Done<OpenCollection> done) {
   if (auto open = call.runtime().database().collection_if_open(name)) {
     return answer(call, done, [&]() -> Result<OpenCollection> {

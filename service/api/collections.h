@@ -27,6 +27,9 @@ struct OpenCollection {
   std::shared_ptr<engine::Collection> collection;
 };
 
+/// Live points of a collection.
+[[nodiscard]] std::uint64_t n_rows(const OpenCollection& target);
+
 /// Finds a collection by name or alias and opens it if it is not open. Answers at once if it is
 /// open. kNotFound if there is none. `name` is valid until the call is answered.
 void open_collection(Call& call, const std::string& name, Done<OpenCollection> done);

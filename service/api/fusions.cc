@@ -33,7 +33,7 @@ void learn_fusion(Call& call, const OpenCollection& target, engine::FusionLearni
     }
     return target.collection->learn_fusion(learning, cancel);
   };
-  compute(call, std::move(done), std::move(learn));
+  compute(call, {load::Verb::kLong}, std::move(done), std::move(learn));
 }
 
 }  // namespace quiver::service::api

@@ -71,11 +71,12 @@ Result<Groups> search_groups(Call& call, const OpenCollection& target, GroupsQue
 
 void query_groups(Call& call, OpenCollection target, GroupsQuery query, Done<Groups> done) {
   call.set_operation("Search");
+  const load::Work kind{load::Verb::kGroups, n_rows(target)};
   auto search = [&call, target = std::move(target),
                  query = std::move(query)](const Cancel& cancel) mutable {
     return search_groups(call, target, query, cancel);
   };
-  compute(call, std::move(done), std::move(search));
+  compute(call, kind, std::move(done), std::move(search));
 }
 
 }  // namespace quiver::service::api

@@ -75,7 +75,7 @@ void project(Call& call, const OpenCollection& target, engine::ProjectionRequest
     QV_TRY(check_limits(call, target, sample));
     return jobs->project(request, cancel);
   };
-  compute(call, std::move(done), std::move(draw));
+  compute(call, {load::Verb::kLong}, std::move(done), std::move(draw));
 }
 
 }  // namespace quiver::service::api

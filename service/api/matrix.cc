@@ -17,7 +17,7 @@ void distance_matrix(Call& call, const OpenCollection& target, engine::MatrixReq
     QV_TRY(check_limits(call, target, request));
     return target.collection->distance_matrix(request, cancel);
   };
-  compute(call, std::move(done), std::move(compare));
+  compute(call, {load::Verb::kLong}, std::move(done), std::move(compare));
 }
 
 }  // namespace quiver::service::api

@@ -20,7 +20,8 @@ void count(Call& call, const OpenCollection& target, engine::CountRequest reques
            Done<std::uint64_t> done);
 
 /// Applies the operations as one and answers with a result for each, once `ack` is true of them.
-/// kResourceExhausted at once if the queue of updates is full.
+/// kResourceExhausted at once if the queue of updates is full, and if the update waits there for
+/// longer than the timeout that the caller named. Then nothing of it was stored in that shard.
 void update(Call& call, const OpenCollection& target, std::vector<engine::Operation> operations,
             engine::Ack ack, Done<std::vector<engine::UpdateResult>> done);
 

@@ -35,7 +35,7 @@ void propose(Call& call, const OpenCollection& target, engine::ProposalRequest r
     request.prefetch = std::move(searches.prefetch);
     return target.collection->propose(request, cancel);
   };
-  compute(call, std::move(done), std::move(work));
+  compute(call, {load::Verb::kLong}, std::move(done), std::move(work));
 }
 
 }  // namespace quiver::service::api

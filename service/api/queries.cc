@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/observe/failure.h"
@@ -32,21 +34,37 @@ Result<> check_lookups(const Call& call, const Query& query) {
   return {};
 }
 
+load::Work work_of(const engine::QueryCost& cost) {
+  load::Work work{load::Verb::kQuery, cost.read_bytes};
+  if (cost.is_parallel()) work.known_class = load::WorkClass::kExpensive;
+  // A device does the work; its groups gather in one place.
+  if (cost.is_for_device()) work.known_class = load::WorkClass::kCheap;
+  return work;
+}
+
 using PlannedPtr = std::shared_ptr<const engine::PlannedQuery>;
 
 /// A call whose query the batcher answers.
 class WaitingCall final : public engine::SearchWaiter {
  public:
-  WaitingCall(Call& call, Done<Records> done) : call_(call), done_(std::move(done)) {
+  WaitingCall(Call& call, Done<Records> done, load::Ticket ticket)
+      : call_(call), done_(std::move(done)), ticket_(std::move(ticket)) {
     call_.trace().enter_stage("Wait");
   }
 
   void use_cancel(std::shared_ptr<const Cancel> cancel) noexcept override {
     call_.set_cancel(std::move(cancel));
   }
-  void begin() noexcept override { call_.trace().enter_stage(call_.work_stage()); }
+  void begin() noexcept override {
+    call_.trace().enter_stage(call_.work_stage());
+    // A search that is too late ends by itself at once; then this says why.
+    run_logged("a query", [&] { 
+      late_ = ticket_.begin(std::chrono::steady_clock::now(), load::LateBy::kDeadline);
+    });
+  }
   void answer(Result<Records> records) noexcept override {
     call_.trace().leave_stage();
+    if (!records && late_) records = quiver::fail(refused(call_, *std::exchange(late_, {})));
     run_logged("a query", [&] { api::answer(call_, done_, [&] { return std::move(records); }); });
   }
   void fail(std::exception_ptr exception) noexcept override {
@@ -57,22 +75,29 @@ class WaitingCall final : public engine::SearchWaiter {
  private:
   Call& call_;
   Done<Records> done_;
+  load::Ticket ticket_;
+  std::optional<load::Refusal> late_;
 };
 
-void run_together(Call& call, OpenCollection target, PlannedPtr planned, Done<Records> done) {
+void run_together(Call& call, OpenCollection target, const load::Work& kind, PlannedPtr planned,
+                  Done<Records> done) {
+  const load::WorkClass work = call.runtime().load().class_of(kind);
+  auto admitted = call.runtime().load().lane(work).admit(kind, call.patience(),
+                                                         std::chrono::steady_clock::now());
+  if (admitted.refusal) return done(fail(refused(call, *std::move(admitted.refusal))));
   engine::Batcher::Search search;
   search.source = std::move(target.collection);
   search.planned = std::move(planned);
   search.cancel = std::make_shared<const Cancel>(call.deadline());
-  search.waiter = std::make_unique<WaitingCall>(call, std::move(done));
-  call.runtime().batcher().add(std::move(search));
+  search.waiter = std::make_unique<WaitingCall>(call, std::move(done), std::move(admitted.ticket));
+  call.runtime().batcher(work).add(std::move(search));
 }
 
-void run_on_compute(Call& call, PlannedPtr planned, Done<Records> done) {
+void run_on_compute(Call& call, const load::Work& kind, PlannedPtr planned, Done<Records> done) {
   auto search = [planned = std::move(planned)](const Cancel& cancel) {
     return planned->run(cancel);
   };
-  compute(call, std::move(done), std::move(search));
+  compute(call, kind, std::move(done), std::move(search));
 }
 
 /// A lookup may open collections, so that such a query is planned on the compute executor.
@@ -82,7 +107,8 @@ void look_up_and_query(Call& call, OpenCollection target, Query query, Done<Reco
     QV_TRY(resolve_lookups(call, target.name, query));
     return target.collection->query(query, cancel);
   };
-  compute(call, std::move(done), std::move(search));
+  const load::Work kind{load::Verb::kBatch, n_rows(target)};
+  compute(call, kind, std::move(done), std::move(search));
 }
 
 bool can_be_mended(const Error& error) {
@@ -149,25 +175,27 @@ void query(Call& call, OpenCollection target, Query query, Done<Records> done) {
   }
   auto planned = target.collection->plan(std::move(query));
   const engine::QueryCost& cost = planned->cost();
-  if (cost.is_small()) {
+  const load::Work kind = work_of(cost);
+  if (cost.is_small() && !call.others_wait()) {
     return answer_traced(call, done, [&] { return planned->run(Cancel(call.deadline())); });
   }
   if (cost.can_share_pass && planned->query().report == nullptr) {
-    return run_together(call, std::move(target), std::move(planned), std::move(done));
+    return run_together(call, std::move(target), kind, std::move(planned), std::move(done));
   }
-  run_on_compute(call, std::move(planned), std::move(done));
+  run_on_compute(call, kind, std::move(planned), std::move(done));
 }
 
 void query_batch(Call& call, OpenCollection target, Queries queries,
                  Done<std::vector<Records>> done) {
   call.set_operation("Search");
+  const load::Work kind{load::Verb::kBatch, n_rows(target) * queries.size()};
   auto search = [&call, target = std::move(target), queries = std::move(queries)](
                     const Cancel& cancel) mutable -> Result<std::vector<Records>> {
     QV_TRY(call.check_access(Access::kRead, target.name));
     QV_TRY(check_limits(call, target, queries));
     return answer_batch(call, target, queries, cancel);
   };
-  compute(call, std::move(done), std::move(search));
+  compute(call, kind, std::move(done), std::move(search));
 }
 
 void explain(Call& call, const OpenCollection& target, engine::ExplainRequest request,
@@ -179,7 +207,7 @@ void explain(Call& call, const OpenCollection& target, engine::ExplainRequest re
     QV_TRY(check_limits(call, target, request));
     return target.collection->explain(request, cancel);
   };
-  compute(call, std::move(done), std::move(search));
+  compute(call, {load::Verb::kLong}, std::move(done), std::move(search));
 }
 
 }  // namespace quiver::service::api

@@ -12,7 +12,8 @@ namespace quiver::service::api {
 using Records = std::vector<engine::Record>;
 
 /// A small query runs on the calling thread, since a hop to another one would cost more than the
-/// search. Others run on the compute executor, where they may share a pass over the vectors.
+/// search, unless other requests wait for that thread. Others run on a thread that computes, where
+/// they may share a pass over the vectors. kResourceExhausted if they would wait too long for one.
 void query(Call& call, OpenCollection target, engine::Query query, Done<Records> done);
 
 /// Answers all queries from one snapshot, on the compute executor. An error names its search.

@@ -13,6 +13,7 @@
 #include "engine/query/batcher.h"
 #include "service/access/audit_log.h"
 #include "service/api/access.h"
+#include "service/api/load/load.h"
 #include "service/api/method_answers.h"
 #include "service/api/options.h"
 #include "service/api/strict/quota.h"
@@ -44,16 +45,22 @@ class Runtime {
   /// Milliseconds since the epoch.
   [[nodiscard]] std::int64_t started_at_ms() const { return started_at_ms_; }
 
-  /// For work that computes.
+  /// For work that computes for a short time.
   [[nodiscard]] Executor& compute() const { return database_.compute(); }
+  /// For work that computes for a long time.
+  [[nodiscard]] Executor& expensive() const { return database_.expensive(); }
   /// For calls that may block: the catalog, opening a collection.
   [[nodiscard]] Executor& blocking() { return blocking_; }
   /// For reports about the whole server. They never block, and never wait for calls that do.
   [[nodiscard]] Executor& reporting() { return reporting_; }
   /// For calls that may take minutes: building payload indexes.
   [[nodiscard]] Executor& long_running() { return long_running_; }
-  /// Answers searches together that wait for a thread.
-  [[nodiscard]] engine::Batcher& batcher() const { return *batcher_; }
+  /// The queues of requests that compute.
+  [[nodiscard]] load::Load& load() { return load_; }
+  /// Answers searches together that wait for a thread of this class.
+  [[nodiscard]] engine::Batcher& batcher(load::WorkClass work) const {
+    return work == load::WorkClass::kCheap ? *batcher_ : *expensive_batcher_;
+  }
 
   /// What limits of collections are compared with.
   [[nodiscard]] strict::Usage& usage() { return usage_; }
@@ -83,7 +90,9 @@ class Runtime {
   MethodAnswers method_answers_;
   strict::Usage usage_;
   strict::Quota quota_;
+  load::Load load_;
   const std::shared_ptr<engine::Batcher> batcher_;
+  const std::shared_ptr<engine::Batcher> expensive_batcher_;
   Executor blocking_;
   Executor reporting_;
   Executor long_running_;

@@ -60,8 +60,8 @@ void UnaryCall::take(Message message) {
 
 void UnaryCall::request_end() {
   is_running_ = true;
-  owner_.started(*this);
   begin(head_.traceparent);
+  owner_.started(*this);
   run([this](Rpc&) { return start(); });
 }
 
@@ -129,9 +129,11 @@ Decoded<> UnaryCall::handle() {
 
 Decoded<> UnaryCall::handle_here() {
   if (message_->is_compressed && head_.encoding != "gzip") return fail(no_gzip(head_.encoding));
+  set_when_overloaded(method().when_overloaded);
   const bool is_large = message_->bytes.size() > front_.limits().inline_message_bytes;
   if (message_->is_compressed || is_large) {
-    return on_executor(*this, runtime().compute(), method().handler);
+    const api::load::Work kind{api::load::Verb::kDecode, message_->bytes.size()};
+    return on_compute(*this, kind, method().handler);
   }
   return method().handler(*this);
 }

@@ -20,7 +20,7 @@ class UnaryCall;
 /// What calls need of their connection.
 class CallOwner {
  public:
-  /// From now on other threads may use the call. The loop's thread.
+  /// The call begins; from now on other threads may use it. The loop's thread.
   virtual void started(UnaryCall& call) = 0;
   /// The call has its reply. Any thread; the last use of the call on this thread.
   virtual void finished(UnaryCall& call) noexcept = 0;

@@ -197,7 +197,10 @@ void GrpcConnection::refuse(StreamId id, const Status& status) {
   session_->answer_headers(id, only_trailers(status));
 }
 
-void GrpcConnection::started(UnaryCall& /*call*/) { ++n_running_; }
+void GrpcConnection::started(UnaryCall& call) {
+  ++n_running_;
+  call.set_others_wait(loop_.turn.is_late());
+}
 
 void GrpcConnection::finished(UnaryCall& call) noexcept {
   const bool is_here = loop_.context.get_executor().running_in_this_thread();

@@ -34,6 +34,7 @@ struct Method {
   Handler handler = nullptr;         ///< null: the method is not built
   std::string_view unbuilt_feature;  ///< of a method that is not built: "snapshots"
   api::Effect effect = api::Effect::kLocal;
+  api::WhenOverloaded when_overloaded = api::WhenOverloaded::kRefused;
 };
 
 /// How a call ended, as gRPC says it.
@@ -137,6 +138,19 @@ Decoded<> on_executor(Rpc& rpc, Executor& executor, Work work) {
   auto work_there = [&rpc, work = std::move(work)]() mutable { rpc.run(work); };
   auto refuse = [&rpc](const Error& error) { rpc.error(status_of(ApiError(error))); };
   api::run_on(executor, rpc, std::move(work_there), std::move(refuse));
+  return {};
+}
+
+/// Calls `work(rpc)` on a thread that computes, by what is known of the work. kResourceExhausted if
+/// it would wait too long for one.
+template <class Work>
+Decoded<> on_compute(Rpc& rpc, const api::load::Work& kind, Work work) {
+  auto refuse = [&rpc](const Error& error) { rpc.error(status_of(ApiError(error))); };
+  auto work_there = [&rpc, work = std::move(work)](const Result<>& begun) mutable {
+    if (begun) return rpc.run(work);
+    rpc.error(status_of(ApiError(begun.error())));
+  };
+  api::run_computing(rpc, kind, std::move(work_there), std::move(refuse));
   return {};
 }
 

@@ -94,15 +94,16 @@ Decoded<Answer> computing(Exchange& x) {
   return x.request.body.size() > x.front().options().inline_body_bytes;
 }
 
-/// A handler that finds the collection and decodes the body: a large one on the compute executor.
+/// A handler that finds the collection and decodes the body: a large one on a thread that computes.
 template <CollectionHandler run>
 Decoded<Answer> with_body(Exchange& x) {
   return with_collection(x, [](Exchange& found, OpenCollection collection) -> Decoded<Answer> {
     if (!is_large_body(found)) return run(found, std::move(collection));
-    return on_executor(found, found.runtime().compute(),
-                       [collection = std::move(collection)](Exchange& exchange) mutable {
-                         return run(exchange, std::move(collection));
-                       });
+    const api::load::Work kind{api::load::Verb::kDecode, found.request.body.size()};
+    return on_compute(found, kind,
+                      [collection = std::move(collection)](Exchange& exchange) mutable {
+                        return run(exchange, std::move(collection));
+                      });
   });
 }
 

@@ -91,13 +91,13 @@ Decoded<Answer> count_points(Exchange& x, OpenCollection collection) {
 
 void add_read_routes(Routes& routes) {
   routes.insert(routes.end(), {{Method::kPost, "/collections/{collection_name}/points",
-                                Access::kRead, computing<retrieve_points>},
+                                Access::kRead, with_body<retrieve_points>},
                                {Method::kPost, "/collections/{collection_name}/points/scroll",
-                                Access::kRead, computing<scroll_points>},
+                                Access::kRead, with_body<scroll_points>},
                                {Method::kPost, "/collections/{collection_name}/points/count",
-                                Access::kRead, computing<count_points>},
+                                Access::kRead, with_body<count_points>},
                                {Method::kGet, "/collections/{collection_name}/points/{id}",
-                                Access::kRead, computing<get_point>}});
+                                Access::kRead, with_body<get_point>}});
 }
 
 }  // namespace quiver::service

@@ -110,26 +110,29 @@ Decoded<Answer> run_ragged(Exchange& x, OpenCollection collection) {
 }  // namespace
 
 void add_update_routes(Routes& routes) {
-  const auto add = [&](Method method, std::string_view pattern, Handler handler) {
-    routes.push_back({method, pattern, Access::kWrite, handler, Effect::kChange});
+  const auto add = [&](Method method, std::string_view pattern, Handler handler,
+                       WhenOverloaded when_overloaded = WhenOverloaded::kRefused) {
+    routes.push_back(
+        {method, pattern, Access::kWrite, handler, Effect::kChange, nullptr, when_overloaded});
   };
   add(Method::kPut, "/collections/{collection_name}/points",
       with_body<run_one<json::decode_upsert>>);
   add(Method::kPost, "/collections/{collection_name}/points/delete",
-      with_body<run_one<json::decode_delete_points>>);
+      with_body<run_one<json::decode_delete_points>>, WhenOverloaded::kServed);
   add(Method::kPost, "/collections/{collection_name}/points/payload",
       with_body<run_one<json::decode_set_payload>>);
   add(Method::kPut, "/collections/{collection_name}/points/payload",
       with_body<run_one<json::decode_overwrite_payload>>);
   add(Method::kPost, "/collections/{collection_name}/points/payload/delete",
-      with_body<run_one<json::decode_delete_payload>>);
+      with_body<run_one<json::decode_delete_payload>>, WhenOverloaded::kServed);
   add(Method::kPost, "/collections/{collection_name}/points/payload/clear",
-      with_body<run_one<json::decode_clear_payload>>);
+      with_body<run_one<json::decode_clear_payload>>, WhenOverloaded::kServed);
   add(Method::kPut, "/collections/{collection_name}/points/vectors",
       with_body<run_one<json::decode_update_vectors>>);
   add(Method::kPost, "/collections/{collection_name}/points/vectors/delete",
-      with_body<run_one<json::decode_delete_vectors>>);
-  add(Method::kPost, "/collections/{collection_name}/points/batch", with_body<run_list>);
+      with_body<run_one<json::decode_delete_vectors>>, WhenOverloaded::kServed);
+  add(Method::kPost, "/collections/{collection_name}/points/batch", with_body<run_list>,
+      WhenOverloaded::kServed);
   add(Method::kPut, "/v1/collections/{collection_name}/points/ragged",
       with_body<run_ragged<decode_ragged_upsert>>);
   add(Method::kPut, "/v1/collections/{collection_name}/points/vectors/ragged",

@@ -278,6 +278,7 @@ asio::awaitable<Connection::Parsed> Connection::feed_sink(Parsed parsed) {
 void Connection::handle() {
   phase_ = Phase::kHandling;
   exchange_.begin(exchange_.request.traceparent);
+  exchange_.set_others_wait(loop_.turn.is_late());
   exchange_.front().handle(exchange_);
 }
 

@@ -50,6 +50,9 @@ std::string_view collection_of(const Exchange& exchange, const Route& route) {
   return has_one ? std::string_view(exchange.captures[0]) : std::string_view();
 }
 
+/// A compressed JSON body holds about so many times its size.
+constexpr std::uint64_t kExpectedInflation = 4;
+
 access::Outcome outcome_of(int status) {
   if (status == 401 || status == 403) return access::Outcome::kDenied;
   return status >= 400 ? access::Outcome::kFailed : access::Outcome::kOk;
@@ -191,6 +194,7 @@ Decoded<Answer> Front::answer_here(Exchange& exchange) {
   if (stale_s > 0) {
     exchange.response.extra_headers += fmt::format("\r\nx-quiver-stale-seconds: {:.1f}", stale_s);
   }
+  exchange.set_when_overloaded(exchange.route->declaration().when_overloaded);
   if (is_compressed(exchange.request)) return decompress_and_handle(exchange);
   return exchange.route->declaration().handler(exchange);
 }
@@ -208,7 +212,9 @@ Decoded<Answer> Front::look_up_and_answer(Exchange& exchange, const Router::Matc
 
 /// In one task, so that bodies stay compressed while they wait for a thread.
 Decoded<Answer> Front::decompress_and_handle(Exchange& exchange) {
-  return on_executor(exchange, runtime_.compute(), [](Exchange& x) -> Decoded<Answer> {
+  const api::load::Work kind{api::load::Verb::kDecode,
+                             kExpectedInflation * exchange.request.body.size()};
+  return on_compute(exchange, kind, [](Exchange& x) -> Decoded<Answer> {
     QV_TRY(decompress_body(x));
     return x.route->declaration().handler(x);
   });

@@ -22,6 +22,7 @@ namespace quiver::service {
 
 using api::Access;
 using api::Effect;
+using api::WhenOverloaded;
 
 /// Writes the answer, or arranges for it to come later, or fails (the error becomes the answer).
 using Handler = Decoded<Answer> (*)(Exchange&);
@@ -37,6 +38,7 @@ struct RouteDeclaration {
   Handler handler;
   Effect effect = Effect::kLocal;
   SinkMaker make_sink = nullptr;  ///< null: the body is kept in memory until the handler runs
+  WhenOverloaded when_overloaded = WhenOverloaded::kRefused;
 };
 
 /// An endpoint of the API that Quiver imitates but does not have, for every method.

@@ -91,14 +91,14 @@ Result<> FakeCollection::check(const engine::Operation& operation) const {
 }
 
 Result<> FakeCollection::update(
-    std::vector<engine::Operation> operations, engine::Ack ack,
+    std::vector<engine::Operation> operations, const engine::UpdateTerms& terms,
     std::function<void(Result<std::vector<engine::UpdateResult>>)> done) {
   if (is_asked_to_be("full")) {
     return fail(Code::kResourceExhausted, "the update queue is full");
   }
   for (const auto& operation : operations) QV_TRY(check(operation));
   executor_.post(Priority::kHigh,
-                 [this, ack, operations = std::move(operations), done = std::move(done)] {
+                 [this, ack = terms.ack, operations = std::move(operations), done = std::move(done)] {
                    std::vector<engine::UpdateResult> results;
                    {
                      MutexLock lock(mutex_);

@@ -28,7 +28,7 @@ class FakeCollection final : public engine::Collection {
   engine::OptimizationReport optimizations() const override { return {}; }
   /// One shard with one growing segment.
   std::vector<engine::ShardInfo> shards() const override;
-  Result<> update(std::vector<engine::Operation> operations, engine::Ack ack,
+  Result<> update(std::vector<engine::Operation> operations, const engine::UpdateTerms& terms,
                   std::function<void(Result<std::vector<engine::UpdateResult>>)> done) override;
   /// Outlives what it returns.
   std::shared_ptr<const engine::PlannedQuery> plan(engine::Query query) const override;

@@ -22,6 +22,13 @@ Decoded<> set_timeout(Rpc& rpc, std::optional<std::uint64_t> seconds) {
   return {};
 }
 
+Decoded<> set_write_timeout(Rpc& rpc, std::uint64_t seconds) {
+  const Path root;
+  QV_TRY(check_positive(seconds, root.member("timeout")));
+  rpc.set_asked_timeout(static_cast<double>(seconds));
+  return {};
+}
+
 Decoded<> check_factor(std::uint64_t factor) {
   const Path root;
   const Path parent = root.member("read_consistency");

@@ -15,6 +15,8 @@ namespace quiver::service::rpc {
 /// Sets when the call is given up: after `seconds`, or when its client gives up if that is sooner
 /// or nothing is given. 422 for 0.
 [[nodiscard]] Decoded<> set_timeout(Rpc& rpc, std::optional<std::uint64_t> seconds);
+/// 422 for 0.
+[[nodiscard]] Decoded<> set_write_timeout(Rpc& rpc, std::uint64_t seconds);
 /// 422 for 0 replicas.
 [[nodiscard]] Decoded<> check_factor(std::uint64_t factor);
 
@@ -47,6 +49,13 @@ Decoded<> with_readable(Rpc& rpc, const Request& request, Work work) {
     QV_TRY(api::wait_until_fresh(call, request.collection_name(), seconds));
     return with_collection(call, request.collection_name(), work);
   });
+}
+
+/// For changes with `timeout`: how long they may wait in the queue of updates. 422 for 0.
+template <class Request>
+[[nodiscard]] Decoded<> write_params(Rpc& rpc, const Request& request) {
+  if (!request.has_timeout()) return {};
+  return set_write_timeout(rpc, request.timeout());
 }
 
 /// For messages with `wait`.

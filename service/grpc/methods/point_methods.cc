@@ -92,6 +92,7 @@ Decoded<> change(Rpc& rpc) {
   QV_TRY(const auto* request, rpc.request<Request>());
   return with_collection(rpc, request->collection_name(),
                          [request](Rpc& call, const OpenCollection& target) -> Decoded<> {
+                           QV_TRY(write_params(call, *request));
                            QV_TRY(auto operation, decode(*request));
                            std::vector<Operation> operations;
                            operations.push_back(std::move(operation));
@@ -105,6 +106,7 @@ Decoded<> update_batch(Rpc& rpc) {
   QV_TRY(const auto* request, rpc.request<qdrant::UpdateBatchPoints>());
   return with_collection(rpc, request->collection_name(),
                          [request](Rpc& call, const OpenCollection& target) -> Decoded<> {
+                           QV_TRY(write_params(call, *request));
                            QV_TRY(auto operations, decode(*request));
                            api::update(call, target, std::move(operations), ack_of(*request),
                                        answer_by<UpdateResults>(call, answer_changes));
@@ -121,19 +123,25 @@ void add_read_methods(Methods& methods) {
 }
 
 void add_change_methods(Methods& methods) {
-  const auto add = [&](std::string_view name, Handler handler) {
-    methods.push_back({name, Callers::kWithKey, handler, {}, api::Effect::kChange});
+  using api::WhenOverloaded;
+  const auto add = [&](std::string_view name, Handler handler,
+                       WhenOverloaded when_overloaded = WhenOverloaded::kRefused) {
+    methods.push_back(
+        {name, Callers::kWithKey, handler, {}, api::Effect::kChange, when_overloaded});
   };
   add("/qdrant.Points/Upsert", change<qdrant::UpsertPoints, decode>);
-  add("/qdrant.Points/Delete", change<qdrant::DeletePoints, decode>);
+  add("/qdrant.Points/Delete", change<qdrant::DeletePoints, decode>, WhenOverloaded::kServed);
   add("/qdrant.Points/UpdateVectors", change<qdrant::UpdatePointVectors, decode>);
-  add("/qdrant.Points/DeleteVectors", change<qdrant::DeletePointVectors, decode>);
+  add("/qdrant.Points/DeleteVectors", change<qdrant::DeletePointVectors, decode>,
+      WhenOverloaded::kServed);
   add("/qdrant.Points/SetPayload", change<qdrant::SetPayloadPoints, decode_set_payload>);
   add("/qdrant.Points/OverwritePayload",
       change<qdrant::SetPayloadPoints, decode_overwrite_payload>);
-  add("/qdrant.Points/DeletePayload", change<qdrant::DeletePayloadPoints, decode>);
-  add("/qdrant.Points/ClearPayload", change<qdrant::ClearPayloadPoints, decode>);
-  add("/qdrant.Points/UpdateBatch", update_batch);
+  add("/qdrant.Points/DeletePayload", change<qdrant::DeletePayloadPoints, decode>,
+      WhenOverloaded::kServed);
+  add("/qdrant.Points/ClearPayload", change<qdrant::ClearPayloadPoints, decode>,
+      WhenOverloaded::kServed);
+  add("/qdrant.Points/UpdateBatch", update_batch, WhenOverloaded::kServed);
 }
 
 }  // namespace quiver::service::rpc

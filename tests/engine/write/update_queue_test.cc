@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "base/threads/executor.h"
 
 namespace quiver::engine::testing {
@@ -73,6 +76,39 @@ TEST_F(UpdateQueueTest, OverdueRequestsAreTakenAndOthersStay) {
   EXPECT_FALSE(queue_.has_overdue());
   EXPECT_EQ(queue_.size(), 3U);
   EXPECT_EQ(queue_.take().size(), 3U);
+}
+
+TEST_F(UpdateQueueTest, RequestsWhoseCallersHaveGivenUpAreTakenInEveryDrain) {
+  auto given_up = request_of(1000);
+  given_up.caller_deadline = Deadline::after(std::chrono::nanoseconds(0));
+  auto overdue = request_of(10);
+  overdue.deadline = Deadline::after(std::chrono::nanoseconds(0));
+  auto later = request_of(10);
+  later.caller_deadline = Deadline::after(std::chrono::hours(1));
+  ASSERT_TRUE(queue_.submit(std::move(given_up)));
+  ASSERT_TRUE(queue_.submit(std::move(overdue)));
+  ASSERT_TRUE(queue_.submit(std::move(later)));
+  EXPECT_EQ(queue_.take_given_up().size(), 1U);
+  EXPECT_EQ(queue_.size(), 2U) << "the overdue one is refused only while updates are put off";
+  EXPECT_EQ(queue_.take_overdue().size(), 1U);
+  EXPECT_EQ(queue_.take().size(), 1U);
+}
+
+TEST_F(UpdateQueueTest, ARequestThatWouldWaitBeyondItsDeadlineIsRefusedAtOnce) {
+  auto hurried = request_of(10);
+  hurried.caller_deadline = Deadline::after(std::chrono::nanoseconds(0));
+  ASSERT_TRUE(queue_.submit(std::move(hurried))) << "no update waits before it";
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the oldest has waited for so long
+  hurried = request_of(10);
+  hurried.caller_deadline = Deadline::after(std::chrono::nanoseconds(0));
+  const auto refused = queue_.submit(std::move(hurried));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::kResourceExhausted);
+  auto patient = request_of(10);
+  patient.caller_deadline = Deadline::after(std::chrono::hours(1));
+  EXPECT_TRUE(queue_.submit(std::move(patient)));
+  EXPECT_TRUE(queue_.submit(request_of(10))) << "without a deadline";
+  EXPECT_EQ(queue_.size(), 3U);
 }
 
 TEST_F(UpdateQueueTest, WhatComesDuringADrainIsDrainedNext) {
