@@ -218,6 +218,21 @@ def check_max_open_collections(servers):
         assert sum(f'id="open{i}"' in text for i in range(3)) == n_open, is_open
 
 
+def check_close_idle(servers):
+    """Of more collections than always stay open, those that nobody asks for are closed, soon or after a minute."""
+    def is_open(settings):
+        server = servers.new(settings)
+        for i in range(68):
+            server.put(f"/collections/idle{i:02}", VECTORS)
+        return server, lambda: server.get("/metrics").text.count('collection_points{id="idle')
+    _, n_open = is_open({"storage.close_idle_s": 0.5})
+    assert comes_true(lambda: n_open() == 64)
+    server, n_open = is_open({"storage.close_idle_s": 0})
+    time.sleep(2)
+    assert n_open() == 68
+    server.stop()
+
+
 def check_memory_limit(servers):
     assert servers["usual"].metric("memory_limit_bytes") > 64 << 20
     server = servers.new({"memory.limit_mb": 100})
@@ -422,6 +437,33 @@ def check_query_timeout(servers):
         upsert(servers[group], "slow", 0, 1000, size=256)
         assert servers[group].post("/collections/slow/points/query/batch", batch).status == status
         assert servers[group].post("/collections/slow/points/query/batch?timeout=60", batch).status == 200
+
+
+def check_max_wait(servers):
+    """One thread, and more batches at once than ten: a part of them is refused unless any wait is allowed."""
+    vectors = {"size": 256, "distance": "Dot"}
+    batch = {"searches": [{"query": [0.5] * 256, "limit": 10, "params": {"exact": True}}] * 400}
+
+    def statuses(settings):
+        server = servers.new({"threads.compute": 1} | settings)
+        server.put("/collections/slow", {"vectors": vectors})
+        upsert(server, "slow", 0, 1000, size=256)
+        found, barrier = [], threading.Barrier(48)
+
+        def send():
+            barrier.wait()
+            for _ in range(3):
+                found.append(server.post("/collections/slow/points/query/batch", batch).status)
+
+        clients = [threading.Thread(target=send) for _ in range(48)]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+        return set(found)
+
+    assert statuses({"service.max_wait_ms": 1}) == {200, 429}
+    assert statuses({"service.max_wait_ms": 0}) == {200}
 
 
 def check_shutdown_grace(servers):
@@ -740,6 +782,7 @@ CHECKS = {
     "storage.write_buffer_mb": check_write_buffer,
     "storage.max_queued_mb": check_max_queued,
     "storage.max_open_collections": check_max_open_collections,
+    "storage.close_idle_s": check_close_idle,
     "storage.max_shard_number": check_max_shard_number,
     "storage.record_queries": check_record_queries,
     "storage.strict_mode": check_strict_mode,
@@ -774,6 +817,7 @@ CHECKS = {
     "service.keep_alive_timeout_s": check_keep_alive_timeout,
     "service.read_timeout_s": check_read_timeout,
     "service.query_timeout_s": check_query_timeout,
+    "service.max_wait_ms": check_max_wait,
     "service.shutdown_grace_s": check_shutdown_grace,
     "service.enable_snapshot_url_recovery": check_snapshot_urls,
     "service.snapshot_url_hosts": check_snapshot_url_hosts,

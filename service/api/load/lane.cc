@@ -87,11 +87,11 @@ std::optional<Lane::Objection> Lane::object_to_beginning(const Ticket& ticket, T
                                                           LateBy which) const {
   const Patience& patience = ticket.patience_;
   const Duration waited = now - ticket.queued_;
-  if (!patience.is_refusable) return std::nullopt;
+  if (!patience.is_refusable || !is_long()) return std::nullopt;
   if (now >= patience.deadline) return Objection{waited, std::nullopt};
   if (which == LateBy::kDeadline) return std::nullopt;
   const auto allowed = max_wait();
-  if (!is_long() || !allowed || waited <= kLateFactor * *allowed) return std::nullopt;
+  if (!allowed || waited <= kLateFactor * *allowed) return std::nullopt;
   return Objection{waited, allowed};
 }
 

@@ -121,6 +121,7 @@ TEST_F(LaneTest, WhatMayNotBeRefusedWaits) {
 
 TEST_F(LaneTest, DropsWhatComesToItsTurnBeyondItsDeadline) {
   use(0);
+  load_with(4);
   auto admitted = admit(within(milliseconds(30)));
   ASSERT_FALSE(admitted.refusal);
   const auto late = admitted.ticket.begin(now_ + milliseconds(30));
@@ -129,8 +130,10 @@ TEST_F(LaneTest, DropsWhatComesToItsTurnBeyondItsDeadline) {
   EXPECT_THAT(late->error.message(), HasSubstr("waited 30.0 ms"));
   EXPECT_EQ(n_refused("late"), 1U);
   admitted.ticket.end(now_ + milliseconds(40));
-  load_with(4);
   EXPECT_EQ(lane_->expected_wait(), milliseconds(20)) << "the dropped one left no trace";
+  auto alone = admit(within(milliseconds(30)));
+  waiting_.clear();
+  EXPECT_FALSE(alone.ticket.begin(now_ + milliseconds(31))) << "it will end by its deadline";
 }
 
 TEST_F(LaneTest, DropsWhatWaitedForTwiceTheLimitWhileTheQueueIsLong) {
