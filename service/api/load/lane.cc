@@ -6,6 +6,9 @@
 #include <cmath>
 #include <vector>
 
+#include "service/api/load/cost_book.h"
+#include "service/api/load/wait_estimate.h"
+
 namespace quiver::service::api::load {
 namespace {
 
@@ -63,19 +66,25 @@ Lane::Lane(Executor& executor, CostBook& book, MetricsRegistry& metrics, const O
                                "times that requests waited for a thread that computes, by kind of "
                                "work",
                                {{"work", options.label}}, wait_bounds())),
-      estimate_(executor.n_threads()) {}
+      estimate_(std::make_unique<WaitEstimate>(executor.n_threads())) {}
+
+Lane::~Lane() = default;
+
+bool Lane::is_long() const {
+  return estimate_->n_waiting() >= kAllowedPerThread * estimate_->n_threads();
+}
 
 std::optional<Lane::Duration> Lane::max_wait() const {
   if (max_wait_ms_ <= 0) return std::nullopt;
   const std::chrono::duration<double, std::nano> services =
-      kServices * std::chrono::duration<double, std::nano>(estimate_.mean_service());
+      kServices * std::chrono::duration<double, std::nano>(estimate_->mean_service());
   const std::chrono::duration<double, std::milli> set(max_wait_ms_);
   return std::max(std::chrono::duration_cast<Duration>(set),
                   std::chrono::duration_cast<Duration>(services));
 }
 
 std::optional<Lane::Objection> Lane::object_to_waiting(const Patience& patience, Time now) const {
-  const Duration wait = estimate_.expected_wait();
+  const Duration wait = estimate_->expected_wait();
   if (!patience.is_refusable || wait.count() == 0) return std::nullopt;
   if (now + wait > patience.deadline) return Objection{wait, std::nullopt};
   const auto allowed = max_wait();
@@ -101,7 +110,7 @@ Lane::Admitted Lane::admit(const Work& work, const Patience& patience, Time now)
     MutexLock lock(mutex_);
     objection = object_to_waiting(patience, now);
     if (!objection) {
-      estimate_.arrive(now);
+      estimate_->arrive(now);
       return {Ticket(*this, work, patience, now), std::nullopt};
     }
   }
@@ -123,12 +132,12 @@ std::optional<Refusal> Lane::begin(Ticket& ticket, Time now, LateBy which) {
     MutexLock lock(mutex_);
     objection = object_to_beginning(ticket, now, which);
     if (!objection) {
-      estimate_.begin(now);
+      estimate_->begin(now);
       ticket.begun_ = now;
     } else {
-      estimate_.give_up();
+      estimate_->give_up();
       ticket.lane_ = nullptr;
-      next_wait = estimate_.expected_wait();
+      next_wait = estimate_->expected_wait();
     }
   }
   waits_.observe(std::chrono::duration<double>(now - ticket.queued_).count());
@@ -145,15 +154,15 @@ std::optional<Refusal> Lane::begin(Ticket& ticket, Time now, LateBy which) {
 
 void Lane::end(const Ticket& ticket, Time now) noexcept {
   MutexLock lock(mutex_);
-  if (!ticket.begun_) return estimate_.give_up();
+  if (!ticket.begun_) return estimate_->give_up();
   const Duration took = now - *ticket.begun_;
-  estimate_.end(took);
+  estimate_->end(took);
   book_.note(ticket.work_, took);
 }
 
 Lane::Duration Lane::expected_wait() const {
   MutexLock lock(mutex_);
-  return estimate_.expected_wait();
+  return estimate_->expected_wait();
 }
 
 }  // namespace quiver::service::api::load

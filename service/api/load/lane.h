@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,8 +19,6 @@
 #include "base/observe/metrics.h"
 #include "base/result.h"
 #include "base/threads/executor.h"
-#include "service/api/load/cost_book.h"
-#include "service/api/load/wait_estimate.h"
 #include "service/api/load/work.h"
 
 namespace quiver::service::api::load {
@@ -41,7 +40,9 @@ struct Refusal {
 /// What makes a request too late when its turn comes.
 enum class LateBy : std::uint8_t { kDeadlineOrWait, kDeadline };
 
+class CostBook;
 class Lane;
+class WaitEstimate;
 
 /// The place of a request in a lane: it waits, then runs from `begin` to the end of the ticket. One
 /// thread at a time.
@@ -100,6 +101,9 @@ class Lane {
 
   /// All arguments outlive the lane, but `options`.
   Lane(Executor& executor, CostBook& book, MetricsRegistry& metrics, const Options& options);
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+  ~Lane();
 
   [[nodiscard]] Executor& executor() const { return executor_; }
 
@@ -132,9 +136,7 @@ class Lane {
   void end(const Ticket& ticket, Time now) noexcept QV_EXCLUDES(mutex_);
   /// Longest wait that is allowed; nullopt: any.
   [[nodiscard]] std::optional<Duration> max_wait() const QV_REQUIRES(mutex_);
-  [[nodiscard]] bool is_long() const QV_REQUIRES(mutex_) {
-    return estimate_.n_waiting() >= kAllowedPerThread * estimate_.n_threads();
-  }
+  [[nodiscard]] bool is_long() const QV_REQUIRES(mutex_);
 
   Executor& executor_;
   CostBook& book_;
@@ -145,7 +147,7 @@ class Lane {
   Histogram& waits_;
 
   mutable Mutex mutex_;
-  WaitEstimate estimate_ QV_GUARDED_BY(mutex_);
+  const std::unique_ptr<WaitEstimate> estimate_ QV_GUARDED_BY(mutex_);
 };
 
 }  // namespace quiver::service::api::load

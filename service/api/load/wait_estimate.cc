@@ -8,6 +8,9 @@ namespace {
 /// Before so many intervals were measured, service times tell more.
 constexpr std::size_t kMinIntervals = 4;
 
+/// Tasks that begin within so many ns of each other were taken from the queue as one.
+constexpr double kTogetherNs = 10'000;
+
 double to_ns(std::chrono::nanoseconds time) { return static_cast<double>(time.count()); }
 
 }  // namespace
@@ -18,19 +21,29 @@ void WaitEstimate::arrive(Time now) {
 }
 
 void WaitEstimate::begin(Time now) {
-  if (interval_begin_) {
-    const double interval = to_ns(now - *interval_begin_);
-    const bool is_trusted = n_measured_ >= kMinIntervals;
-    measured_interval_ns_ =
-        is_trusted ? moved_average(measured_interval_ns_, interval)
-                   : (measured_interval_ns_ * static_cast<double>(n_measured_) + interval) /
-                         static_cast<double>(n_measured_ + 1);
-    ++n_measured_;
-  }
+  if (interval_begin_) note_interval(to_ns(now - *interval_begin_));
   --n_waiting_;
   ++n_running_;
   interval_begin_.reset();
   if (n_waiting_ > 0 && n_running_ >= n_threads_) interval_begin_ = now;
+}
+
+void WaitEstimate::note_interval(double interval_ns) {
+  if (interval_ns < kTogetherNs && n_in_last_group_ > 0) {
+    ++n_in_last_group_;
+    return;
+  }
+  if (n_in_last_group_ > 0) measure(last_interval_ns_ / static_cast<double>(n_in_last_group_));
+  last_interval_ns_ = interval_ns;
+  n_in_last_group_ = 1;
+}
+
+void WaitEstimate::measure(double interval_ns) {
+  const auto n = static_cast<double>(n_measured_);
+  measured_interval_ns_ = n_measured_ >= kMinIntervals
+                              ? moved_average(measured_interval_ns_, interval_ns)
+                              : (measured_interval_ns_ * n + interval_ns) / (n + 1);
+  ++n_measured_;
 }
 
 void WaitEstimate::give_up() {

@@ -3,7 +3,7 @@
 // While tasks wait and every thread works, the queue shrinks by one task in some interval, which is
 // measured from task to task. It includes what service times alone would miss: searches that share a
 // pass, other programs on the same cores, threads lent to others. A newcomer waits for as many
-// intervals as tasks wait before it.
+// intervals as tasks wait before it. Tasks that begin together share the interval before them.
 #pragma once
 
 #include <chrono>
@@ -39,12 +39,17 @@ class WaitEstimate {
 
  private:
   [[nodiscard]] double interval_ns() const;
+  /// Time from the task before, or the begin of the queue, to one that begins.
+  void note_interval(double interval_ns);
+  void measure(double interval_ns);
 
   const std::size_t n_threads_;
   std::size_t n_waiting_ = 0;
   std::size_t n_running_ = 0;
   std::size_t n_measured_ = 0;  ///< values in `measured_interval_ns_`
   double measured_interval_ns_ = 0;
+  double last_interval_ns_ = 0;      ///< before the last group of tasks that began together
+  std::size_t n_in_last_group_ = 0;  ///< 0: there was none
   double service_ns_ = 0;
   /// When the last task began, or all threads became busy while tasks wait; nullopt: not both.
   std::optional<Time> interval_begin_;
