@@ -33,7 +33,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 SEARCHED_ROWS, DIM, N_QUERIES = 20_000, 64, 1000
-CONNECTIONS = 128
+CONNECTIONS = 1024
 FACET_CLIENTS = 8
 GOODPUT_BAR, P99_BAR = 0.8, 3.0
 

@@ -36,7 +36,12 @@ Result<> check_lookups(const Call& call, const Query& query) {
 
 load::Work work_of(const engine::QueryCost& cost) {
   load::Work work{load::Verb::kQuery, cost.read_bytes};
-  if (cost.is_parallel()) work.known_class = load::WorkClass::kExpensive;
+  if (cost.is_parallel()) {
+    work.known_class = load::WorkClass::kExpensive;
+  } else if (cost.can_share_pass) {
+    // The times of such searches are those of whole passes.
+    work.known_class = load::WorkClass::kCheap;
+  }
   // A device does the work; its groups gather in one place.
   if (cost.is_for_device()) work.known_class = load::WorkClass::kCheap;
   return work;

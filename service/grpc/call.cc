@@ -132,6 +132,7 @@ Decoded<> UnaryCall::handle_here() {
   set_when_overloaded(method().when_overloaded);
   const bool is_large = message_->bytes.size() > front_.limits().inline_message_bytes;
   if (message_->is_compressed || is_large) {
+    if (method().effect == api::Effect::kLocal && give_up_at_) set_timeout(seconds_left());
     const api::load::Work kind{api::load::Verb::kDecode, message_->bytes.size()};
     return on_compute(*this, kind, method().handler);
   }

@@ -99,6 +99,8 @@ template <CollectionHandler run>
 Decoded<Answer> with_body(Exchange& x) {
   return with_collection(x, [](Exchange& found, OpenCollection collection) -> Decoded<Answer> {
     if (!is_large_body(found)) return run(found, std::move(collection));
+    // Before the body is decoded, so that the wait for a thread can be compared with the deadline.
+    if (found.route->declaration().access == Access::kRead) QV_TRY(read_params(found));
     const api::load::Work kind{api::load::Verb::kDecode, found.request.body.size()};
     return on_compute(found, kind,
                       [collection = std::move(collection)](Exchange& exchange) mutable {

@@ -212,6 +212,9 @@ Decoded<Answer> Front::look_up_and_answer(Exchange& exchange, const Router::Matc
 
 /// In one task, so that bodies stay compressed while they wait for a thread.
 Decoded<Answer> Front::decompress_and_handle(Exchange& exchange) {
+  if (exchange.route->declaration().access == Access::kRead) {
+    exchange.set_timeout(asked_seconds(exchange));
+  }
   const api::load::Work kind{api::load::Verb::kDecode,
                              kExpectedInflation * exchange.request.body.size()};
   return on_compute(exchange, kind, [](Exchange& x) -> Decoded<Answer> {

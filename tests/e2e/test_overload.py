@@ -1,5 +1,5 @@
 """More requests than the server can answer: some are refused at once with 429, and what is accepted is right."""
-import contextlib
+import json
 import random
 import threading
 
@@ -145,32 +145,33 @@ def test_without_a_limit_only_deadlines_refuse(new_server):
     assert all(answer.status == 200 and answer.result == right for answer in answers)
     assert server.metric("requests_refused_total") == 0
 
-    # Some hundred facets wait, each longer than a millisecond: those that must be answered within a second are refused.
-    stop = threading.Event()
+    # Dozens of batches wait, each of which takes long: those that must be answered within a second are refused.
+    server.put("/collections/slow", {"vectors": {"size": 256, "distance": "Dot"}})
+    points = [{"id": i, "vector": [float(i % 13)] * 256} for i in range(1000)]
+    assert server.put("/collections/slow/points?wait=true", {"points": points}).status == 200
+    batch = json.dumps({"searches": [{"query": [0.5] * 256, "limit": 1, "params": {"exact": True}}] * 2000}).encode()
+    stop, refused = threading.Event(), []
 
     def keep_busy():
-        with contextlib.suppress(ConnectionError):
-            while not stop.is_set():
-                server.post("/collections/c/facet?timeout=600", FACET)
+        while not stop.is_set():
+            server.post("/collections/slow/points/query/batch?timeout=600", batch)
 
-    patient = [threading.Thread(target=keep_busy) for _ in range(400)]
+    def is_refused():
+        answer = server.post("/collections/slow/points/query/batch?timeout=1", batch)
+        assert answer.status in (200, 408, 429), answer.text
+        refused.extend([answer] * (answer.status == 429))
+        return bool(refused)
+
+    patient = [threading.Thread(target=keep_busy) for _ in range(60)]
     for client in patient:
         client.start()
     try:
-        refused = []
-
-        def is_refused():
-            answer = server.post("/collections/c/facet?timeout=1", FACET)
-            assert answer.status in (200, 408, 429)
-            refused.extend([answer] * (answer.status == 429))
-            return bool(refused)
-
         assert comes_true(is_refused)
-        assert "deadline" in refused[0].error and int(refused[0].headers["retry-after"]) >= 1
     finally:
         stop.set()
         for client in patient:
             client.join()
+    assert "deadline" in refused[0].error and int(refused[0].headers["retry-after"]) >= 1
     assert server.metric("requests_refused_total", reason="max_wait") == 0
 
 

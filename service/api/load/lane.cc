@@ -76,11 +76,10 @@ bool Lane::is_long() const {
 
 std::optional<Lane::Duration> Lane::max_wait() const {
   if (max_wait_ms_ <= 0) return std::nullopt;
-  const std::chrono::duration<double, std::nano> services =
-      kServices * std::chrono::duration<double, std::nano>(estimate_->mean_service());
+  // Searches that share a pass take as long as their share of it.
+  const auto n_tasks = static_cast<std::size_t>(kServices) * estimate_->n_threads();
   const std::chrono::duration<double, std::milli> set(max_wait_ms_);
-  return std::max(std::chrono::duration_cast<Duration>(set),
-                  std::chrono::duration_cast<Duration>(services));
+  return std::max(std::chrono::duration_cast<Duration>(set), estimate_->wait_behind(n_tasks));
 }
 
 std::optional<Lane::Objection> Lane::object_to_waiting(const Patience& patience, Time now) const {

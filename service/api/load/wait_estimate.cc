@@ -61,13 +61,9 @@ double WaitEstimate::interval_ns() const {
   return service_ns_ / static_cast<double>(n_threads_);
 }
 
-WaitEstimate::Duration WaitEstimate::expected_wait() const {
-  const double ns = static_cast<double>(n_waiting_) * interval_ns();
+WaitEstimate::Duration WaitEstimate::wait_behind(std::size_t n_tasks) const {
+  const double ns = static_cast<double>(n_tasks) * interval_ns();
   return Duration(static_cast<std::int64_t>(ns));
-}
-
-WaitEstimate::Duration WaitEstimate::mean_service() const {
-  return Duration(static_cast<std::int64_t>(service_ns_));
 }
 
 }  // namespace quiver::service::api::load

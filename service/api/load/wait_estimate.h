@@ -31,9 +31,9 @@ class WaitEstimate {
   void end(Duration took);
 
   /// 0 if no task waits.
-  [[nodiscard]] Duration expected_wait() const;
-  /// Moving average of the times that tasks took; 0 before the first.
-  [[nodiscard]] Duration mean_service() const;
+  [[nodiscard]] Duration expected_wait() const { return wait_behind(n_waiting_); }
+  /// What a task would wait behind `n_tasks`; 0 before anything is known.
+  [[nodiscard]] Duration wait_behind(std::size_t n_tasks) const;
   [[nodiscard]] std::size_t n_waiting() const { return n_waiting_; }
   [[nodiscard]] std::size_t n_threads() const { return n_threads_; }
 

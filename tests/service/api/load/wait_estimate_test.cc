@@ -34,7 +34,7 @@ TEST_F(WaitEstimateTest, WithoutAQueueNothingWaits) {
   estimate_.begin(now_);
   estimate_.end(milliseconds(10));
   EXPECT_EQ(expected_ms(), 0);
-  EXPECT_EQ(estimate_.mean_service(), milliseconds(10));
+  EXPECT_EQ(estimate_.wait_behind(4), milliseconds(20));
 }
 
 TEST_F(WaitEstimateTest, ServiceTimesOfAllThreadsAreTheFirstEstimate) {
