@@ -107,12 +107,12 @@ void run_on_compute(Call& call, const load::Work& kind, PlannedPtr planned, Done
 
 /// A lookup may open collections, so that such a query is planned on the compute executor.
 void look_up_and_query(Call& call, OpenCollection target, Query query, Done<Records> done) {
+  const load::Work kind{load::Verb::kBatch, n_rows(target)};
   auto search = [&call, target = std::move(target),
                  query = std::move(query)](const Cancel& cancel) mutable -> Result<Records> {
     QV_TRY(resolve_lookups(call, target.name, query));
     return target.collection->query(query, cancel);
   };
-  const load::Work kind{load::Verb::kBatch, n_rows(target)};
   compute(call, kind, std::move(done), std::move(search));
 }
 

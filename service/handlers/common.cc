@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -98,6 +99,16 @@ Decoded<> read_params(Exchange& x) {
     QV_TRY(seconds, timeout_parameter(x));
   }
   x.set_timeout(seconds ? std::optional(static_cast<double>(*seconds)) : std::nullopt);
+  return {};
+}
+
+Decoded<> check_load(Exchange& x) {
+  if (x.route->declaration().access != Access::kRead) return {};
+  const api::load::Work cheap{api::load::Verb::kDecode, x.request.body.size()};
+  auto& lane = x.runtime().load().lane(api::load::WorkClass::kCheap);
+  // The ticket is given back at once: the request may not need a thread.
+  auto admitted = lane.admit(cheap, x.patience(), std::chrono::steady_clock::now());
+  if (admitted.refusal) return fail(api::refused(x, *std::move(admitted.refusal)));
   return {};
 }
 

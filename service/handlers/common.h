@@ -94,10 +94,15 @@ Decoded<Answer> computing(Exchange& x) {
   return x.request.body.size() > x.front().options().inline_body_bytes;
 }
 
+/// 429 for a read if even cheap requests wait too long for a thread. Asked before the body is
+/// decoded, which costs several times what such an answer does.
+[[nodiscard]] Decoded<> check_load(Exchange& x);
+
 /// A handler that finds the collection and decodes the body: a large one on a thread that computes.
 template <CollectionHandler run>
 Decoded<Answer> with_body(Exchange& x) {
   return with_collection(x, [](Exchange& found, OpenCollection collection) -> Decoded<Answer> {
+    QV_TRY(check_load(found));
     if (!is_large_body(found)) return run(found, std::move(collection));
     // Before the body is decoded, so that the wait for a thread can be compared with the deadline.
     if (found.route->declaration().access == Access::kRead) QV_TRY(read_params(found));

@@ -13,8 +13,8 @@ N_POINTS = 20_000
 # One thread for cheap and one for expensive work.
 ONE_THREAD = {"QUIVER__THREADS__COMPUTE": "1"}
 N_CLIENTS = 48
-FACET = {"key": "word", "limit": 5, "exact": True,
-         "filter": {"must": [{"key": "text", "match": {"text": "common"}}, {"key": "n", "range": {"gte": 100}}]}}
+# Every document is read for each of the conditions: tens of milliseconds.
+FACET = {"key": "word", "limit": 5, "exact": True, "filter": {"must": [{"key": "text", "match": {"text": "common words"}}] * 40}}
 
 
 def fill(server, name):
@@ -82,9 +82,8 @@ def test_the_stock_client_is_told_when_to_come_back(busy):
             if not hasattr(local, "client"):
                 local.client = busy.client(prefer_grpc=grpc, grpc_port=busy.grpc_port)
             try:
-                return local.client.facet("c", key="word", limit=5, exact=True, facet_filter=models.Filter(must=[
-                    models.FieldCondition(key="text", match=models.MatchText(text="common")),
-                    models.FieldCondition(key="n", range=models.Range(gte=100))])).hits
+                return local.client.facet("c", key="word", limit=5, exact=True, facet_filter=models.Filter(
+                    must=[models.FieldCondition(key="text", match=models.MatchText(text="common words"))] * 40)).hits
             except ResourceExhaustedResponse as refused:
                 return refused
 

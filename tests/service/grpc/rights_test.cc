@@ -141,7 +141,7 @@ class TestRpc final : public Rpc {
   Status call() {
     auto ended = ended_.get_future();
     run([this](Rpc& rpc) { return rpc.method().handler(rpc); });
-    if (ended.wait_for(patience(std::chrono::seconds(10))) != std::future_status::ready) {
+    if (ended.wait_for(quiver::patience(std::chrono::seconds(10))) != std::future_status::ready) {
       ADD_FAILURE() << method().name << " does not answer";
       std::abort();  // the call must outlive its handler
     }
