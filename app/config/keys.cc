@@ -124,11 +124,12 @@ void declare_storage(std::vector<Key>& keys) {
                   "Collections kept open at a time; idle ones beyond it are closed.",
                   "An open collection costs file handles and memory; opening one takes "
                   "milliseconds.");
-  section.number("close_idle_s", QV_AT(database.close_idle_s), {.max = 1e9},
-                 "Collections beyond the 64 used last are closed when nobody has asked for them for "
-                 "this time; 0: never.",
-                 "Less gives memory and file handles back sooner; the next request to such a "
-                 "collection waits some milliseconds for its opening.");
+  section.number(
+      "close_idle_s", QV_AT(database.close_idle_s), {.max = 1e9},
+      "Collections beyond the 64 used last are closed when nobody has asked for them for "
+      "this time; 0: never.",
+      "Less gives memory and file handles back sooner; the next request to such a "
+      "collection waits some milliseconds for its opening.");
   section.integer("max_shard_number", QV_AT(server.creation.max_shard_number),
                   {.min = 1, .max = engine::kMaxShardNumber},
                   "Largest `shard_number` of a new collection; more is refused with 422.",

@@ -319,8 +319,8 @@ Result<> CollectionImpl::update(std::vector<Operation> operations, const UpdateT
 Result<> CollectionImpl::submit(const Shards& shards, std::vector<UpdatePart> parts,
                                 const Request& request, Ack ack, UpdateJoin::Done done) {
   const auto n_waiting = std::max<std::size_t>(1, parts.size());
-  auto join =
-      std::make_shared<UpdateJoin>(n_waiting, request.n_operations, request.terms.ack, std::move(done));
+  auto join = std::make_shared<UpdateJoin>(n_waiting, request.n_operations, request.terms.ack,
+                                           std::move(done));
   if (parts.empty()) {  // nothing to change; answered from another thread all the same
     const auto answer = [join](const Result<>& confirmed) {
       join->part_done({}, confirmed ? Result<std::vector<Seq>>() : fail(confirmed.error()));

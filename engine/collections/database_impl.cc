@@ -56,10 +56,10 @@ DatabaseImpl::DatabaseImpl(DatabaseOptions options)
       background_(thread_count(options_.background_threads, 2), "background", kBackgroundNice),
       snapshot_readers_(1, "snapshot", kSnapshotNice),
       jobs_(thread_count(options_.background_threads, 1), "job", kJobNice),
-      collections_(options_.data_dir, 
-                   {.max_open = options_.max_open_collections,
-                    .close_idle_s = options_.close_idle_s},
-                   context_, gate_, expensive_, job_context_),
+      collections_(
+          options_.data_dir,
+          {.max_open = options_.max_open_collections, .close_idle_s = options_.close_idle_s},
+          context_, gate_, expensive_, job_context_),
       snapshots_(options_.snapshots_dir, options_.data_dir, gate_, collections_, context_,
                  snapshot_readers_),
       scrub_(options_.scrub) {}

@@ -37,7 +37,8 @@ struct ShardRequest {
   std::shared_ptr<const CommittedEntry> entry = nullptr;
   /// When it is refused if the lane still puts updates off. An entry is never refused.
   Deadline deadline = Deadline::none();
-  /// When the caller gives up: it is refused if it still waits then, or would by the wait of others.
+  /// When the caller gives up: it is refused if it still waits then, or would by the wait of
+  /// others.
   Deadline caller_deadline = Deadline::none();
   Deadline::Clock::time_point queued_at = {};  ///< set by the queue
 };
@@ -59,8 +60,8 @@ class UpdateQueue {
   UpdateQueue(SerialLane& lane, Task::Callable& drain, std::uint64_t max_bytes)
       : lane_(lane), drain_(drain), max_bytes_(max_bytes) {}
 
-  /// kResourceExhausted at once if too much waits already, or one of them has waited for longer than
-  /// the caller of `request` would; `done` is not called then.
+  /// kResourceExhausted at once if too much waits already, or one of them has waited for longer
+  /// than the caller of `request` would; `done` is not called then.
   Result<> submit(ShardRequest request) QV_EXCLUDES(mutex_);
   /// Refuses later requests.
   void close() QV_EXCLUDES(mutex_);

@@ -1,4 +1,5 @@
-// How verbs run their work and answer: here, on an executor, or stoppable on a thread that computes.
+// How verbs run their work and answer: here, on an executor, or stoppable on a thread that
+// computes.
 #pragma once
 
 #include <chrono>

@@ -46,7 +46,7 @@ struct Options : access::KeyOptions {
   /// Longest wait of a request for a thread, in ms, unless ten requests take longer; more is
   /// refused. 0: any wait is allowed.
   double max_wait_ms = 25;
-  std::string metrics_prefix;   ///< precedes the name of every metric
+  std::string metrics_prefix;  ///< precedes the name of every metric
   access::AuditOptions audit;
   tracing::TracingOptions tracing;
   bool recovers_from_urls = true;    ///< snapshots may be fetched over HTTP

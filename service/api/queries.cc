@@ -63,7 +63,7 @@ class WaitingCall final : public engine::SearchWaiter {
   void begin() noexcept override {
     call_.trace().enter_stage(call_.work_stage());
     // A search that is too late ends by itself at once; then this says why.
-    run_logged("a query", [&] { 
+    run_logged("a query", [&] {
       late_ = ticket_.begin(std::chrono::steady_clock::now(), load::LateBy::kDeadline);
     });
   }

@@ -27,7 +27,8 @@ void calibrate_recall(Call& call, const OpenCollection& target, engine::RecallRe
     QV_TRY(call.check_access(Access::kManage, target.name));
     return target.collection->measure_recall(request, cancel);
   };
-  compute(call, {load::Verb::kLong}, Done<engine::RecallTable>(std::move(store)), std::move(measure));
+  compute(call, {load::Verb::kLong}, Done<engine::RecallTable>(std::move(store)),
+          std::move(measure));
 }
 
 }  // namespace quiver::service::api

@@ -44,7 +44,8 @@ Runtime::Runtime(Options options, engine::Database& database, MetricsRegistry& m
       load_(database.compute(), database.expensive(), metrics, options_.max_wait_ms,
             options_.metrics_prefix),
       batcher_(std::make_shared<engine::Batcher>(database.compute(), n_lanes(options_))),
-      expensive_batcher_(std::make_shared<engine::Batcher>(database.expensive(), n_lanes(options_))),
+      expensive_batcher_(
+          std::make_shared<engine::Batcher>(database.expensive(), n_lanes(options_))),
       blocking_(kBlockingThreads, "http-block"),
       reporting_(1, "http-tell"),
       long_running_(kBlockingThreads, "http-long") {

@@ -97,18 +97,18 @@ Result<> FakeCollection::update(
     return fail(Code::kResourceExhausted, "the update queue is full");
   }
   for (const auto& operation : operations) QV_TRY(check(operation));
-  executor_.post(Priority::kHigh,
-                 [this, ack = terms.ack, operations = std::move(operations), done = std::move(done)] {
-                   std::vector<engine::UpdateResult> results;
-                   {
-                     MutexLock lock(mutex_);
-                     for (const auto& operation : operations) {
-                       apply(operation);
-                       results.push_back({Seq{++seq_}, ack == engine::Ack::kVisible});
-                     }
-                   }
-                   done(std::move(results));
-                 });
+  executor_.post(Priority::kHigh, [this, ack = terms.ack, operations = std::move(operations),
+                                   done = std::move(done)] {
+    std::vector<engine::UpdateResult> results;
+    {
+      MutexLock lock(mutex_);
+      for (const auto& operation : operations) {
+        apply(operation);
+        results.push_back({Seq{++seq_}, ack == engine::Ack::kVisible});
+      }
+    }
+    done(std::move(results));
+  });
   return {};
 }
 

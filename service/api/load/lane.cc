@@ -92,7 +92,7 @@ std::optional<Lane::Objection> Lane::object_to_waiting(const Patience& patience,
 }
 
 std::optional<Lane::Objection> Lane::object_to_beginning(const Ticket& ticket, Time now,
-                                                          LateBy which) const {
+                                                         LateBy which) const {
   const Patience& patience = ticket.patience_;
   const Duration waited = now - ticket.queued_;
   if (!patience.is_refusable || !is_long()) return std::nullopt;
@@ -114,10 +114,10 @@ Lane::Admitted Lane::admit(const Work& work, const Patience& patience, Time now)
     }
   }
   (objection->allowed ? refused_by_wait_ : refused_by_deadline_).add();
-  const std::string limit =
-      objection->allowed ? limit_text(*objection->allowed)
-                         : fmt::format("its deadline is in {:.1f} ms",
-                                       std::max(0.0, to_ms(patience.deadline - now)));
+  const std::string limit = objection->allowed
+                                ? limit_text(*objection->allowed)
+                                : fmt::format("its deadline is in {:.1f} ms",
+                                              std::max(0.0, to_ms(patience.deadline - now)));
   return {Ticket(), refusal(objection->wait,
                             fmt::format("the server is overloaded: the request would wait about "
                                         "{:.1f} ms for a thread, {}; nothing of it was done",
@@ -142,10 +142,10 @@ std::optional<Refusal> Lane::begin(Ticket& ticket, Time now, LateBy which) {
   waits_.observe(std::chrono::duration<double>(now - ticket.queued_).count());
   if (!objection) return std::nullopt;
   refused_late_.add();
-  const std::string limit =
-      objection->allowed ? limit_text(*objection->allowed)
-                         : fmt::format("its deadline was {:.1f} ms after it came",
-                                       to_ms(ticket.patience_.deadline - ticket.queued_));
+  const std::string limit = objection->allowed
+                                ? limit_text(*objection->allowed)
+                                : fmt::format("its deadline was {:.1f} ms after it came",
+                                              to_ms(ticket.patience_.deadline - ticket.queued_));
   return refusal(next_wait, fmt::format("the server is overloaded: the request waited {:.1f} ms "
                                         "for a thread, {}; nothing of it was done",
                                         to_ms(objection->wait), limit));

@@ -1,10 +1,10 @@
 // The requests that wait for the threads of one executor, and which of them are refused.
 //
-// A request is refused when it comes if the expected wait exceeds the time that its deadline leaves,
-// or the longest wait that the server allows. It is refused when its turn comes if the estimate was
-// wrong and the queue is still long: its deadline has passed, or it waited for twice the allowed
-// time. Behind a short queue it runs, and ends by its deadline as any work does. Work that has begun
-// is never refused.
+// A request is refused when it comes if the expected wait exceeds the time that its deadline
+// leaves, or the longest wait that the server allows. It is refused when its turn comes if the
+// estimate was wrong and the queue is still long: its deadline has passed, or it waited for twice
+// the allowed time. Behind a short queue it runs, and ends by its deadline as any work does. Work
+// that has begun is never refused.
 #pragma once
 
 #include <chrono>

@@ -1,8 +1,8 @@
 // How long a task that is queued now would wait for a thread.
 //
 // While tasks wait and every thread works, the queue shrinks by one task in some interval, which is
-// measured from task to task. It includes what service times alone would miss: searches that share a
-// pass, other programs on the same cores, threads lent to others. A newcomer waits for as many
+// measured from task to task. It includes what service times alone would miss: searches that share
+// a pass, other programs on the same cores, threads lent to others. A newcomer waits for as many
 // intervals as tasks wait before it. Tasks that begin together share the interval before them.
 #pragma once
 

@@ -19,8 +19,8 @@ Decoded<Answer> on_executor(Exchange& x, Executor& executor, F work) {
   return Answer::kLater;
 }
 
-/// Calls `work(x)` on a thread that computes, by what is known of the work. 429 if it would wait too
-/// long for one.
+/// Calls `work(x)` on a thread that computes, by what is known of the work. 429 if it would wait
+/// too long for one.
 template <class F>
 Decoded<Answer> on_compute(Exchange& x, const api::load::Work& kind, F work) {
   auto refuse = [&x](const Error& error) {

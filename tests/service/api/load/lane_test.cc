@@ -27,7 +27,8 @@ class LaneTest : public ::testing::Test {
     return lane_->admit(kWork, patience, now_);
   }
   [[nodiscard]] Patience within(milliseconds time) const { return {now_ + time, true}; }
-  /// Both threads work, each task takes 10 ms, and `n` wait: the next one would wait for `n` * 5 ms.
+  /// Both threads work, each task takes 10 ms, and `n` wait: the next one would wait for `n` * 5
+  /// ms.
   void load_with(int n) {
     for (int i = 0; i < 2; ++i) {
       Ticket first = admit().ticket;
@@ -43,8 +44,7 @@ class LaneTest : public ::testing::Test {
     }
   }
   [[nodiscard]] std::uint64_t n_refused(const std::string& reason) {
-    return metrics_
-        .counter("t_requests_refused_total", "", {{"reason", reason}, {"work", "cheap"}})
+    return metrics_.counter("t_requests_refused_total", "", {{"reason", reason}, {"work", "cheap"}})
         .value();
   }
 
