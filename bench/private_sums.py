@@ -131,7 +131,7 @@ def main():
         finally:
             server.process.terminate()
             server.process.wait()
-    sys.exit(main_error > BAR)
+    sys.exit(int(main_error > BAR))
 
 
 if __name__ == "__main__":

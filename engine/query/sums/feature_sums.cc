@@ -144,6 +144,10 @@ Result<PrivateFeatures> check_features(const CollectionConfig& config,
 Result<FeatureSums> sum_features(const SearchEnvironment& environment,
                                  const PrivateSumRequest& request,
                                  const PrivateFeatures& features) {
+  QV_TRY(const PrivateFeatures present, check_features(environment.config, request));
+  if (present != features) {
+    return fail(Code::kUnavailable, "the field was replaced meanwhile: ask again");
+  }
   QV_TRY(const std::size_t field, environment.config.field(request.using_field));
   QV_TRY(const auto pieces, find_pieces(environment, field, request.filter));
   Summing summing(environment, field, features);

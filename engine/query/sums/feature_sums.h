@@ -15,7 +15,8 @@ namespace quiver::engine {
                                                      const PrivateSumRequest& request);
 
 /// The sum over the points that match the filter and have the vector; each counts once. Exact on
-/// the grid: order, threads and segments do not show. `features` as `check_features` gave them.
+/// the grid: order, threads and segments do not show. `features`
+/// as `check_features` gave them; kUnavailable if the field has others by now.
 [[nodiscard]] Result<FeatureSums> sum_features(const SearchEnvironment& environment,
                                                const PrivateSumRequest& request,
                                                const PrivateFeatures& features);

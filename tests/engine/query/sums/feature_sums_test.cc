@@ -136,6 +136,15 @@ TEST(PrivateFeatureSums, SayWhatTheyWant) {
   EXPECT_THAT(refusal_of(config, request_of("dot", kGaussian)), HasSubstr("shard keys"));
 }
 
+TEST(PrivateFeatureSums, RefuseAFieldThatWasReplaced) {
+  const NumbersWorld world;
+  const auto request = request_of("far", PrivateKernel::kGaussian);
+  auto features = check_features(world.config, request).value();
+  features.dim = 2;
+  EXPECT_EQ(sum_features(world.environment(), request, features).error().code(),
+            Code::kUnavailable);
+}
+
 TEST(PrivateFeatureSums, Stop) {
   const NumbersWorld world;
   world.cancel.cancel();
