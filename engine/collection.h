@@ -31,6 +31,7 @@
 namespace quiver::engine {
 
 class Jobs;
+class PrivateSums;
 
 /// When an update is answered, and how long it may wait.
 struct UpdateTerms {
@@ -154,6 +155,8 @@ class Collection : public QuerySource {
 
   /// Its background jobs, which live as long as it; nullptr: it runs none.
   [[nodiscard]] virtual Jobs* jobs() { return nullptr; }
+  /// Its private sums, which live as long as it; nullptr: it makes none.
+  [[nodiscard]] virtual PrivateSums* private_sums() { return nullptr; }
 
   /// Puts the configuration that the cluster has committed in force. Durable on return.
   /// `is_current` is asked while no other change runs; false: nothing is done.

@@ -29,6 +29,7 @@
 #include "engine/query/recall.h"
 #include "engine/query/scorer/proposals.h"
 #include "engine/query/shared_pass.h"
+#include "engine/query/sums/feature_sums.h"
 #include "engine/segment/columns.h"
 #include "engine/write/prepared.h"
 #include "engine/write/tenant_quota.h"
@@ -181,6 +182,7 @@ Result<std::shared_ptr<CollectionImpl>> CollectionImpl::open(
   }
   collection->shards_.store(std::make_shared<const Shards>(std::move(shards)));
   if (jobs != nullptr) QV_TRY(collection->open_jobs(*jobs));
+  QV_TRY(collection->open_private_sums());
   collection->opening_s_ = clock.seconds();
   return collection;
 }
@@ -214,6 +216,29 @@ Result<> CollectionImpl::open_jobs(const JobContext& context) {
   if (auto opened = jobs_->open(); !opened) {  // the points are there all the same
     log_error("jobs of `{}` are not read: {}", path_, opened.error().message());
   }
+  return {};
+}
+
+Result<> CollectionImpl::open_private_sums() {
+  PrivateSumHost host;
+  host.check_changes = [this]() -> Result<> {
+    if (context_.replication == nullptr) return context_.write_gate->check();
+    return fail(Code::kUnimplemented,
+                "a node of a cluster makes no private sums: each node would spend a budget of its "
+                "own on the same points");
+  };
+  host.check = [this](const PrivateSumRequest& request) {
+    return check_features(*config_.load(), request);
+  };
+  host.sum = [this](const PrivateSumRequest& request, const PrivateFeatures& features,
+                    const Cancel& cancel) -> Result<FeatureSums> {
+    const auto config = config_.load();
+    QV_TRY(const Snapshot now, snapshot(*config, {}));
+    return checked(now, sum_features({now, *config, cancel, &compute_}, request, features));
+  };
+  QV_TRY(auto directory, context_.open_directory(path_));
+  private_sums_ = std::make_unique<CollectionSums>(std::move(directory), std::move(host));
+  private_sums_->open();
   return {};
 }
 
@@ -854,6 +879,7 @@ bool CollectionImpl::is_at_rest() const {
 
 Result<> CollectionImpl::close() {
   if (jobs_ != nullptr) jobs_->close();
+  if (private_sums_ != nullptr) private_sums_->close();
   return bulk_.between_loads([this] { return close_shards(); });
 }
 

@@ -17,6 +17,7 @@
 #include "engine/collections/collection_reports.h"
 #include "engine/collections/expiry.h"
 #include "engine/collections/jobs/collection_jobs.h"
+#include "engine/collections/privacy/collection_sums.h"
 #include "engine/collections/sharding/shard_list.h"
 #include "engine/collections/work_totals.h"
 #include "engine/segment/snapshot.h"
@@ -85,6 +86,7 @@ class CollectionImpl final : public Collection,
   [[nodiscard]] Result<RecallTable> measure_recall(const RecallRequest& request,
                                                    const Cancel& cancel) const override;
   [[nodiscard]] Jobs* jobs() override { return jobs_.get(); }
+  [[nodiscard]] PrivateSums* private_sums() override { return private_sums_.get(); }
   Result<> create_index(const payload::FieldIndex& index, Ack ack) override;
   Result<bool> drop_index(const std::string& key) override;
   Result<> create_shard_key(const ShardKeyCreation& creation) override;
@@ -172,6 +174,7 @@ class CollectionImpl final : public Collection,
   void delete_expired();
   /// Makes the table of jobs and lets those that have not ended start again.
   Result<> open_jobs(const JobContext& context);
+  Result<> open_private_sums();
   /// As jobs need it: waits until the operations are durable.
   Result<> apply(std::vector<Operation> operations);
   [[nodiscard]] Result<std::vector<Record>> run(
@@ -209,6 +212,7 @@ class CollectionImpl final : public Collection,
   std::atomic<std::uint64_t> n_being_queued_ = 0;  ///< calls of `update` that have not returned
   UpdateTurns turns_{*context_.lanes, context_.max_queued_bytes};
   std::unique_ptr<CollectionJobs> jobs_;  ///< nullptr: there are none
+  std::unique_ptr<CollectionSums> private_sums_;
   CollectionBulk bulk_{shards_, config_, *context_.background};
 };
 

@@ -17,6 +17,7 @@
 #include "engine/backup/folder.h"
 #include "engine/backup/unpacker.h"
 #include "engine/collections/closed_collection.h"
+#include "engine/collections/privacy/ledger_files.h"
 #include "engine/shard/recovery.h"
 #include "engine/write/replicated_log.h"
 #include "storage/rows/shard_store.h"
@@ -126,6 +127,19 @@ Result<> check_fits(const SnapshotScope& scope, const CollectionConfig& present,
   return fail(Code::kInvalidArgument,
               "Snapshot is not compatible with existing collection: vectors or number of shards "
               "differ. Delete the collection first, or recover under another name");
+}
+
+/// A collection that takes another state keeps what it has spent. Durable on return.
+Result<> keep_private_sums(const std::string& old, const std::string& fresh) {
+  const std::string from = fmt::format("{}/{}", old, LedgerFiles::kDirectory);
+  const std::string to = fmt::format("{}/{}", fresh, LedgerFiles::kDirectory);
+  if (!fs::exists(from)) return {};
+  QV_TRY(const auto files, files_below(from));
+  QV_TRY(make_directories(to));
+  for (const TreeFile& file : files) {
+    QV_TRY(copy_file(from + "/" + file.path, to + "/" + file.path));
+  }
+  return sync_tree(fresh);
 }
 
 Result<> begin_logs_anew(const std::string& path, const CollectionConfig& config,
@@ -503,6 +517,7 @@ Result<> DatabaseSnapshots::install(const SnapshotUse& use, const SnapshotScope&
                                     const CollectionTable::Reserved& reserved) {
   const auto prepare = [&](const std::string& old) -> Result<CollectionConfig> {
     QV_TRY(auto now, fit(use, scope, manifest));
+    if (!old.empty()) QV_TRY(keep_private_sums(old, reserved.path));
     if (scope.shard) {
       QV_TRY(link_other_shards(old, reserved.path, *scope.shard, now));
       QV_TRY(check_manifests(reserved.path, now, context_, storage::Opening::kMustExist));

@@ -166,6 +166,8 @@ class Check {
       const std::string name = shown + "/" + entry.name;
       if (entry.name == "jobs" && entry.kind == EntryKind::kDirectory) {
         check_jobs(**directory, name);
+      } else if (entry.name == "private" && entry.kind == EntryKind::kDirectory) {
+        check_private_sums(**directory, name);
       } else if (!entry.name.starts_with("queries-") || entry.kind != EntryKind::kFile) {
         report_.add(Severity::kLeftover, name, "belongs to nothing", "the server leaves it");
       } else if (const auto fine = verify_file(**directory, entry.name); !fine) {
@@ -184,6 +186,22 @@ class Check {
       if (const auto fine = verify_file(**directory, entry.name); !fine) {
         report_.add(Severity::kRebuilt, shown + "/" + entry.name, fine.error().message(),
                     "the server says so when its job is asked for");
+      }
+    }
+  }
+
+  /// Points are served all the same.
+  void check_private_sums(const Directory& collection, const std::string& shown) {
+    const auto directory = collection.open_subdirectory("private");
+    const auto entries = directory ? (*directory)->list() : Result<std::vector<DirectoryEntry>>();
+    if (!directory || !entries) return;
+    for (const auto& entry : *entries) {
+      if (entry.kind != EntryKind::kFile) continue;
+      if (const auto fine = verify_file(**directory, entry.name); !fine) {
+        report_.add(Severity::kLoss, shown + "/" + entry.name, fine.error().message(),
+                    entry.name == "ledger" ? "the server makes and answers no private sums until "
+                                             "it is restored"
+                                           : "the server says so when that private sum is asked");
       }
     }
   }

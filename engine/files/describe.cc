@@ -50,6 +50,10 @@ constexpr SectionKind kSections[] = {
     {"QVJOIN01",
      "QVJOINEN",
      {"result of a job", "the outcome of a join", "a job without a result"}},
+    {"QVPLEDG1",
+     "QVPLEDGE",
+     {"ledger of private sums", "what privacy is spent, and on what", "no private sums any more"}},
+    {"QVPSUM01", "QVPSUMEN", {"private sum", "noisy sums of features", "that private sum"}},
 };
 
 constexpr FileKind kColumn{"payload column", "values of one indexed payload key of a segment",

@@ -1,5 +1,6 @@
 #include "service/handlers/handlers.h"
 #include "service/handlers/jobs.h"
+#include "service/handlers/private_sums.h"
 
 namespace quiver::service {
 
@@ -12,6 +13,7 @@ Routes all_routes() {
   add_proposal_routes(routes);
   add_recall_routes(routes);
   add_job_routes(routes);
+  add_private_sum_routes(routes);
   add_update_routes(routes);
   add_read_routes(routes);
   add_collection_routes(routes);

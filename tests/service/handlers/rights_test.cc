@@ -141,6 +141,12 @@ const std::map<std::string, Access>& rights() {
         {"GET /jobs/{job_id}", Access::kRead},
         {"GET /jobs/{job_id}/result", Access::kRead},
         {"DELETE /jobs/{job_id}", Access::kWriteExtras},
+        {"GET /private", Access::kRead},
+        {"PUT /private", Access::kManage},
+        {"PUT /private/{release_name}", Access::kWriteExtras},
+        {"GET /private/{release_name}", Access::kRead},
+        {"DELETE /private/{release_name}", Access::kWriteExtras},
+        {"POST /private/{release_name}/density", Access::kRead},
         {"PUT /points/ragged", Access::kWrite},
         {"PUT /points/vectors/ragged", Access::kWrite},
     };
