@@ -45,7 +45,7 @@ struct Options : access::KeyOptions {
   double query_timeout_s = 60;  ///< for reads whose caller sets no timeout
   /// Longest wait of a request for a thread, in ms, unless ten requests take longer; more is
   /// refused. 0: any wait is allowed.
-  double max_wait_ms = 25;
+  double max_wait_ms = 0;
   std::string metrics_prefix;  ///< precedes the name of every metric
   access::AuditOptions audit;
   tracing::TracingOptions tracing;

@@ -65,7 +65,7 @@ TEST_F(DatabaseReady, AnswersWhileACollectionOpens) {
     return {};
   };
   EXPECT_TRUE(database_->collection("points"));
-  EXPECT_EQ(times, 1);
+  EXPECT_GE(times, 1);
 }
 
 TEST_F(DatabaseReady, NamesWhatCannotBeOpenedUntilItCan) {

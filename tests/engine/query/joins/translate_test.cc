@@ -131,7 +131,8 @@ TEST(Translate, ScoresOfBadEstimatesAreLowered) {
     for (const std::size_t field : {0, 1}) {
       if (field == 1 && i % 3 != 0) continue;
       const auto& schema = world.config.fields[field];
-      row.vectors[field] = to_stored(schema, random_floats(schema.dim, DType::kF32, random)).value();
+      row.vectors[field] =
+          to_stored(schema, random_floats(schema.dim, DType::kF32, random)).value();
     }
     rows.push_back(std::move(row));
   }
