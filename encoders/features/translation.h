@@ -40,7 +40,7 @@ class Translation {
   void apply(std::span<const float> from, std::size_t n, std::span<float> out) const;
 
  private:
-  /// Centred likenesses `[n, n_anchors]` of rows, appended as the kernels take them.
+  /// Likenesses of rows, less the usual ones: `[n, n_anchors]`.
   [[nodiscard]] std::vector<float> likenesses(std::span<const float> rows, std::size_t n) const;
   void set_means(std::span<const float> from, std::span<const float> to, std::size_t n);
 

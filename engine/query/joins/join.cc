@@ -1,7 +1,5 @@
 #include "engine/query/joins/join.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 #include <vector>
 
@@ -12,6 +10,7 @@
 #include "engine/query/joins/knn_graph.h"
 #include "engine/query/joins/node_vectors.h"
 #include "engine/query/joins/scores.h"
+#include "engine/query/joins/target.h"
 #include "engine/query/joins/translate.h"
 
 namespace quiver::engine {
@@ -137,11 +136,7 @@ Result<> check_target(const CollectionConfig& config, const JoinRequest& request
   const auto* kind = std::get_if<NodeVectorsJoin>(&request.kind);
   if (kind == nullptr || request.into.empty()) return {};
   QV_TRY(const std::size_t number, config.field(request.into));
-  const FieldSchema& field = config.fields[number];
-  if (field.kind == FieldKind::kDense && field.dim == kind->dim) return {};
-  return fail(Code::kInvalidArgument,
-              fmt::format("vectors of {} dimensions do not go into the {} field `{}` of {}",
-                          kind->dim, kind_name(field.kind), field.name, field.dim));
+  return check_takes_vectors(config.fields[number], kind->dim);
 }
 
 }  // namespace

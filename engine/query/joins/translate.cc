@@ -13,6 +13,7 @@
 #include "encoders/features/translation.h"
 #include "engine/model/row.h"
 #include "engine/query/joins/join_rows.h"
+#include "engine/query/joins/target.h"
 
 namespace quiver::engine {
 namespace {
@@ -341,10 +342,7 @@ Result<> check_translate(const SearchEnvironment& environment, const JoinRequest
         Code::kInvalidArgument,
         fmt::format("`into` is {}: estimates want a field of their own", quoted_name(target)));
   }
-  if (target.kind == FieldKind::kDense && target.dim == config.fields[to].dim) return {};
-  return fail(Code::kInvalidArgument,
-              fmt::format("vectors of {} dimensions do not go into the {} field `{}` of {}",
-                          config.fields[to].dim, kind_name(target.kind), target.name, target.dim));
+  return check_takes_vectors(target, config.fields[to].dim);
 }
 
 }  // namespace quiver::engine
