@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/io/replace_sections.h"
 #include "base/io/section_file.h"
 #include "base/views.h"
 
@@ -91,16 +92,14 @@ Result<> QueryReservoir::save(Directory& directory, std::string_view name) const
   }
   // Read after the slots, so that it exceeds every number in the file.
   const SampleHead head{n_seen(), dim_, 0};
-  const auto memory = make_memory_directory();
-  QV_TRY(auto file, memory->create_file(name));
-  SectionWriter writer(kSampleFormat, std::move(file));
-  writer.section(kSampleHead, std::span(&head, 1));
-  writer.section<std::uint64_t>(kQueryNumbers, numbers);
-  writer.section<std::uint64_t>(kQueryOffsets, offsets);
-  writer.section<float>(kQueryTokens, tokens);
-  QV_TRY(writer.finish(static_cast<std::uint32_t>(numbers.size())));
-  QV_TRY(const auto written, memory->open_mapped(name));
-  return directory.replace_file(name, written->bytes());
+  const auto write = [&](SectionWriter& writer) {
+    writer.section(kSampleHead, std::span(&head, 1));
+    writer.section<std::uint64_t>(kQueryNumbers, numbers);
+    writer.section<std::uint64_t>(kQueryOffsets, offsets);
+    writer.section<float>(kQueryTokens, tokens);
+  };
+  return replace_sections(directory, kSampleFormat, name,
+                          static_cast<std::uint32_t>(numbers.size()), write);
 }
 
 Result<> QueryReservoir::load(const Directory& directory, std::string_view name) {

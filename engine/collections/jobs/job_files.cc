@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/io/replace_sections.h"
 #include "base/io/section_file.h"
 
 namespace quiver::engine {
@@ -130,17 +131,13 @@ Result<> JobFiles::save(std::uint64_t id, const JobRecord& record) {
                         facts.n_groups,
                         static_cast<std::uint32_t>(record.state),
                         0};
-  const std::string name = record_name(id);
-  const auto memory = make_memory_directory();
-  QV_TRY(auto file, memory->create_file(name));
-  SectionWriter writer(kRecordFormat, std::move(file));
-  writer.section(kRecordHead, std::span(&head, 1));
-  writer.section<char>(kRequestText, record.request);
-  writer.section<char>(kErrorText, record.error);
-  write_translation(writer, kRecordTranslation, facts.translation);
-  QV_TRY(writer.finish(0));
-  QV_TRY(const auto written, memory->open_mapped(name));
-  return directory_->replace_file(name, written->bytes());
+  const auto write = [&](SectionWriter& writer) {
+    writer.section(kRecordHead, std::span(&head, 1));
+    writer.section<char>(kRequestText, record.request);
+    writer.section<char>(kErrorText, record.error);
+    write_translation(writer, kRecordTranslation, facts.translation);
+  };
+  return replace_sections(*directory_, kRecordFormat, record_name(id), 0, write);
 }
 
 Result<JobRecord> JobFiles::load(std::uint64_t id) const {

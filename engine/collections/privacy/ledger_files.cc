@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "base/io/replace_sections.h"
 #include "base/io/section_file.h"
 
 namespace quiver::engine {
@@ -57,19 +58,6 @@ static_assert(sizeof(ReleaseHead) == 48);
 
 std::string release_name(std::uint64_t number) {
   return fmt::format("{}{}", number, kReleaseSuffix);
-}
-
-/// Calls `write(writer)` and puts the finished file in the place of `name`.
-template <class Write>
-Result<> replace_sections(Directory& directory, const SectionFormat& format,
-                          const std::string& name, std::uint32_t n_rows, Write write) {
-  const auto memory = make_memory_directory();
-  QV_TRY(auto file, memory->create_file(name));
-  SectionWriter writer(format, std::move(file));
-  write(writer);
-  QV_TRY(writer.finish(n_rows));
-  QV_TRY(const auto written, memory->open_mapped(name));
-  return directory.replace_file(name, written->bytes());
 }
 
 bool is_sound(const ReleaseHead& head, std::size_t n_features) {
@@ -170,7 +158,7 @@ Result<> LedgerFiles::save(const PrivacyLedger& ledger) {
     writer.section<std::uint64_t>(kLedgerTextOffsets, offsets);
     writer.section<char>(kLedgerTexts, texts);
   };
-  return replace_sections(*directory_, kLedgerFormat, std::string(kLedgerName),
+  return replace_sections(*directory_, kLedgerFormat, kLedgerName,
                           static_cast<std::uint32_t>(lines.size()), write);
 }
 
