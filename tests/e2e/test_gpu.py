@@ -7,7 +7,7 @@ import threading
 import time
 
 import pytest
-from patience import patience
+from patience import comes_true, patience
 from quiver_server import REPOSITORY, binary
 
 # Any segment may go to the device; segments are sealed by their number of rows.
@@ -53,16 +53,28 @@ def gpu(server):
 
 def wait_for_rows(server):
     """Asks until all that was asked for is on the device."""
-    deadline = time.monotonic() + patience(30)
-    while time.monotonic() < deadline:
+
+    def are_there():
         before = gpu(server)["fallbacks"]["loading"]
         for query in queries(5, 3):
             hits(server, query)
         report = gpu(server)
-        if report["fallbacks"]["loading"] == before and report["devices"][0]["resident_parts"] >= 4:
-            return
-        time.sleep(0.02)
-    raise AssertionError(gpu(server))
+        return report["fallbacks"]["loading"] == before and report["devices"][0]["resident_parts"] >= 4
+
+    assert comes_true(are_there, 30), gpu(server)
+
+
+def n_queries(server):
+    """How many searches the device has answered."""
+    return gpu(server)["devices"][0]["queries"]
+
+
+def ways_of_segments(server):
+    """The ways that one explained query took, a set for each segment.
+    A segment that was merged just now answers by the CPU until its rows are on the device."""
+    explained = {**next(queries(1, 6)), "explain": True}
+    stage = server.request("POST", "/collections/c/points/query", explained).result["explain"]["stage"]
+    return [{way["way"] for way in segment["ways"]} for segment in stage["segments"]]
 
 
 def test_answers_are_those_of_the_cpu(new_server):
@@ -70,17 +82,14 @@ def test_answers_are_those_of_the_cpu(new_server):
     for server in (plain, device):
         fill(server)
     wait_for_rows(device)
-    before = gpu(device)["devices"][0]["queries"]
+    before = n_queries(device)
     for query in queries(150, 4):
         assert hits(device, query) == hits(plain, query), query
     batch = {"searches": list(queries(40, 5))}
     answers = [server.request("POST", "/collections/c/points/query/batch", batch).result for server in (plain, device)]
     assert answers[0] == answers[1]
-    report = gpu(device)
-    assert report["devices"][0]["queries"] > before + 100
-    explained = {**next(queries(1, 6)), "explain": True}
-    segments = device.request("POST", "/collections/c/points/query", explained).result["explain"]["stage"]["segments"]
-    assert {"device"} in [{way["way"] for way in segment["ways"]} for segment in segments]
+    assert comes_true(lambda: hits(device, next(queries(1, 7))) and n_queries(device) > before + 100), gpu(device)
+    assert comes_true(lambda: {"device"} in ways_of_segments(device)), ways_of_segments(device)
 
 
 def test_many_clients_at_once(new_server):
@@ -129,19 +138,16 @@ def test_searches_that_may_share_a_job(new_server):
         hits(device, asked[0])
         return gpu(device)["fallbacks"]["loading"] == before
 
-    deadline = time.monotonic() + patience(60)
-    while not is_on_device():
-        assert time.monotonic() < deadline, gpu(device)
-        time.sleep(0.02)
+    assert comes_true(is_on_device, 60), gpu(device)
+    before = n_queries(device)
     for _ in range(3):
-        before = gpu(device)["devices"][0]["queries"]
         threads = [threading.Thread(target=ask, args=(i,)) for i in range(n_clients)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         assert found == expected
-        assert gpu(device)["devices"][0]["queries"] > before
+    assert comes_true(lambda: is_on_device() and n_queries(device) > before), gpu(device)
 
 
 def test_rows_that_change_are_searched_as_they_are(new_server):
