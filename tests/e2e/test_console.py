@@ -147,6 +147,28 @@ def test_overview_makes_and_deletes_payload_indexes(open_page):
     assert "year" not in page.server.get("/collections/books").result["payload_schema"]
 
 
+def suggested(page, inside):
+    return page.run(f"[...document.querySelectorAll('{inside} datalist option')].map((option) => option.value)")
+
+
+def test_keys_are_suggested_and_a_dialog_leaves_with_its_page(open_page):
+    page = open_page("c/books/overview")
+    page.click("button", "New index")
+    page.wait_for("!!document.querySelector('dialog input')")
+    assert suggested(page, "dialog") == ["kind", "year", "title", "deep"]
+    page.run("location.hash = '#/c/books/search'")
+    page.wait_for_text("Add condition")
+    assert page.run("document.querySelector('dialog')") is None
+    assert suggested(page, "main") == ["kind", "year", "title", "deep"]
+
+
+def test_a_search_without_ranked_texts_says_how_to_get_them(open_page, filled):
+    filled.put("/collections/wordless", {"vectors": {"size": 2, "distance": "Dot"}}).result
+    page = open_page("c/wordless/search")
+    page.wait_for_text("To search by words, index a key as “text, ranked”.")
+    filled.request("DELETE", "/collections/wordless").result
+
+
 def test_points_are_filtered_by_chips_and_json(open_page):
     page = open_page("c/books/points")
     page.wait_for_text("300 of 300 points")

@@ -1,7 +1,7 @@
 // Shows the page that the address names.
 import { h, replace } from "./lib/dom.js";
 import { get } from "./lib/api.js";
-import { guarded } from "./lib/dialog.js";
+import { closeDialogs, guarded } from "./lib/dialog.js";
 import { applyTheme, currentPlace, drawFrame, kCollectionPages, kServerPages } from "./lib/frame.js";
 
 const kTitles = Object.fromEntries([...kServerPages, ...kCollectionPages]);
@@ -18,6 +18,7 @@ async function collectionNames() {
 
 async function showPage() {
   leave.abort();
+  closeDialogs();
   leave = new AbortController();
   const signal = leave.signal;
   const place = currentPlace();

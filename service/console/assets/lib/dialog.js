@@ -67,6 +67,11 @@ export function openDialog(title, body, submit, action = "OK", kind = "primary")
   return dialog;
 }
 
+/** A dialog belongs to the page that opened it. */
+export function closeDialogs() {
+  for (const dialog of document.querySelectorAll("dialog")) dialog.close();
+}
+
 export function askKey() {
   const input = h("input", { type: "password", autocomplete: "off", value: apiKey(), id: "api-key" });
   openDialog("API key", [

@@ -56,6 +56,13 @@ export function select(attributes, options, chosen) {
   return h("select", attributes, made);
 }
 
+/** An `<input>` that suggests words, and the list of them, which belongs beside it. */
+export function suggesting(words, attributes = {}) {
+  const id = `words-${Math.random().toString(36).slice(2)}`;
+  const list = h("datalist", { id }, words.map((word) => h("option", { value: word })));
+  return [h("input", { ...attributes, list: id }), list];
+}
+
 /** A control with its name above it. */
 export function labelled(name, control, hint) {
   return h("label", { class: "field" }, h("span", {}, name), control, hint ? h("small", {}, hint) : null);

@@ -1,5 +1,5 @@
 // A filter as chips and as JSON. The JSON is the filter; chips are a view of it, so nothing gets lost.
-import { button, h, redraw, replace, select } from "./dom.js";
+import { button, h, redraw, replace, select, suggesting } from "./dom.js";
 import { guarded, openDialog } from "./dialog.js";
 import { ApiError, parseJson, readJson, writeJson } from "./http.js";
 
@@ -97,8 +97,7 @@ export function withCondition(filter, clause, condition) {
 export const orNothing = (filter) => (Object.keys(filter).length > 0 ? filter : undefined);
 
 function conditionForm(keys, add) {
-  const list_id = `keys-${Math.random().toString(36).slice(2)}`;
-  const key = h("input", { "aria-label": "Key", placeholder: "key", list: list_id, size: 14 });
+  const [key, suggestions] = suggesting(keys, { "aria-label": "Key", placeholder: "key", size: 14 });
   const operator = select(
     {
       "aria-label": "Condition",
@@ -124,7 +123,7 @@ function conditionForm(keys, add) {
     "form",
     { class: "row", onsubmit: submit, "aria-label": "Add a condition" },
     key,
-    h("datalist", { id: list_id }, keys.map((name) => h("option", { value: name }))),
+    suggestions,
     operator,
     value,
     h("label", { class: "check" }, negated, "not"),

@@ -9,6 +9,7 @@ import { median, milliseconds, short } from "../lib/format.js";
 import { addressOf } from "../lib/frame.js";
 import { ApiError, readJson } from "../lib/http.js";
 import { Measurement, randomQueries } from "../lib/measurement.js";
+import { payloadKeys } from "../lib/payload_keys.js";
 import { number, table } from "../lib/table.js";
 
 const kEfforts = [16, 32, 64, 128, 256, 512, 1024];
@@ -157,7 +158,7 @@ class Controls {
 
 /** The page: measures what the controls say and shows it. */
 class EffortPage {
-  constructor(collection, info, effort, signal) {
+  constructor(collection, info, keys, effort, signal) {
     Object.assign(this, { collection, signal, stopping: new AbortController() });
     this.problem = h("div");
     this.view = new ResultView(collection, effort, (one) => this.measure([one], this.view.measurement));
@@ -167,7 +168,7 @@ class EffortPage {
       this.view.show(undefined);
     };
     const start = () => this.measure(kEfforts);
-    this.controls = new Controls(fieldsOf(info), Object.keys(info.payload_schema), { changed, start, stop });
+    this.controls = new Controls(fieldsOf(info), keys, { changed, start, stop });
   }
 
   async newMeasurement() {
@@ -204,6 +205,7 @@ export async function show(content, { collection, parameters, signal }) {
     replace(content, title, h("p", {}, "This collection has no vectors. Ranked texts are always searched exactly."));
     return;
   }
-  const page = new EffortPage(collection, info, Number(parameters.get("effort")) || kDefaultEffort, signal);
+  const keys = await payloadKeys(collection, info, signal);
+  const page = new EffortPage(collection, info, keys, Number(parameters.get("effort")) || kDefaultEffort, signal);
   replace(content, title, page.controls.element, page.problem, page.view.element);
 }

@@ -1,12 +1,13 @@
 // A map of a field: a random sample in two dimensions, in its principal plane or by its graph of neighbours.
 import { button, h, labelled, redraw, replace, select } from "../lib/dom.js";
-import { fieldLabel, fieldsOf, get, pathOf, post } from "../lib/api.js";
+import { fieldLabel, fieldsOf, get, pathOf } from "../lib/api.js";
 import { colourGroups, rgb, valueOf } from "../lib/colours.js";
 import { guarded } from "../lib/dialog.js";
 import { count, percent } from "../lib/format.js";
 import { addressOf } from "../lib/frame.js";
 import { leave } from "../lib/handoff.js";
 import { headline } from "../lib/hits.js";
+import { payloadKeys } from "../lib/payload_keys.js";
 import { payloadsOf, placesOf } from "../lib/places.js";
 import { makePlot } from "../lib/plot.js";
 
@@ -16,26 +17,6 @@ const kLabelKeys = ["title", "name", "headline", "label"];
 const kDimmed = 28;
 const kFaint = 100;
 const kOpaque = 215;
-
-/**
- * Keys that points have, but for those that no path can name: keywords first, then those with the shortest values, which
- * are good to colour by.
- */
-async function keysOf(collection, info, signal) {
-  const { points } = await post(pathOf(collection, "/points/scroll"), { limit: 20, with_payload: true }, signal);
-  const keys = new Set(points.flatMap((point) => Object.keys(point.payload ?? {})));
-  for (const key of Object.keys(info.payload_schema)) keys.add(key);
-  const lengthOf = (key) =>
-    Math.max(
-      0,
-      ...points.map((point) =>
-        JSON.stringify(point.payload?.[key] ?? "", (_, value) => (typeof value === "bigint" ? String(value) : value))
-          .length
-      ),
-    );
-  const rankOf = (key) => (info.payload_schema[key]?.data_type === "keyword" ? 0 : 1000) + lengthOf(key);
-  return [...keys].filter((key) => !/["\\]/.test(key)).sort((a, b) => rankOf(a) - rankOf(b) || a.localeCompare(b));
-}
 
 /** The keys whose values are read: for colours, and for the label of a point. */
 const wantedKeys = (map) => [...new Set([map.colour.value, ...map.label_keys].filter((key) => key !== ""))];
@@ -291,7 +272,7 @@ export async function show(content, { collection, signal }) {
     replace(content, h("h1", {}, "Map"), h("p", {}, "This collection has no vectors to draw."));
     return;
   }
-  const keys = await keysOf(collection, info, signal);
+  const keys = await payloadKeys(collection, info, signal);
   const problem = h("div");
   const map = new PointMap(collection, signal, keys);
   const { element, load } = controls(map, fields, keys, info.points_count, problem);

@@ -1,8 +1,9 @@
 // One collection: state, memory by part, fields, payload schema, indexes, configuration.
-import { button, h, labelled, replace, select } from "../lib/dom.js";
+import { button, h, labelled, replace, select, suggesting } from "../lib/dom.js";
 import { call, fieldLabel, fieldsOf, get, pathOf } from "../lib/api.js";
 import { guarded, notify, openDialog } from "../lib/dialog.js";
 import { bytes, count, seconds } from "../lib/format.js";
+import { payloadKeys } from "../lib/payload_keys.js";
 import { actions, number, table, text } from "../lib/table.js";
 import { tree } from "../lib/tree.js";
 import { pause, whileHidden } from "../lib/poll.js";
@@ -77,10 +78,11 @@ function fieldsTable(info, indexes) {
   return section("Vectors", table([...columns, number("Recall when built")], rows, { cards: true }));
 }
 
-function createIndex(collection, refresh) {
-  const key = h("input", { required: true, autocomplete: "off" });
+async function createIndex(collection, info, refresh) {
+  const keys = await payloadKeys(collection, info);
+  const [key, suggestions] = suggesting(keys, { required: true, autocomplete: "off" });
   const type = select({}, kSchemas, "keyword");
-  openDialog("New payload index", [labelled("Key", key), labelled("Type", type)], async () => {
+  openDialog("New payload index", [labelled("Key", key), suggestions, labelled("Type", type)], async () => {
     const schema = type.value === "text, ranked" ? { type: "text", scoring: true } : type.value;
     await call("PUT", pathOf(collection, "/index?wait=true"), { field_name: key.value.trim(), field_schema: schema });
     notify(`${key.value.trim()} is indexed.`);
@@ -116,7 +118,7 @@ function schemaTable(collection, info, refresh) {
   return section(
     "Payload indexes",
     rows.length > 0 ? table([text("Key"), text("Type"), number("Points"), actions()], rows) : nothing,
-    button("New index", () => createIndex(collection, refresh)),
+    button("New index", () => createIndex(collection, info, refresh)),
   );
 }
 

@@ -7,6 +7,7 @@ import { count } from "../lib/format.js";
 import { take } from "../lib/handoff.js";
 import { hitList } from "../lib/hits.js";
 import { parseJson, readJson, writeJson } from "../lib/http.js";
+import { payloadKeys } from "../lib/payload_keys.js";
 import { jsonText, tree } from "../lib/tree.js";
 
 const kPageSizes = [10, 25, 50, 100];
@@ -212,7 +213,8 @@ export async function show(content, { collection, parameters, signal }) {
   const filter = take("filter") ?? (parameters.has("filter") ? parseJson(parameters.get("filter")) : {});
   const context = { collection, signal, info, fields: fieldsOf(info), view: "tree", size: kPageSizes[1], filter };
   const list = new PointList(context);
-  const editor = filterEditor(Object.keys(info.payload_schema), filter, (changed) => {
+  const keys = await payloadKeys(collection, info, signal);
+  const editor = filterEditor(keys, filter, (changed) => {
     context.filter = changed;
     list.restart();
   });

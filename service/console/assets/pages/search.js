@@ -4,12 +4,14 @@ import { call, fieldsOf, get, pathOf, rankedTexts } from "../lib/api.js";
 import { errorBox, guarded } from "../lib/dialog.js";
 import { filterEditor, orNothing } from "../lib/filter.js";
 import { median, milliseconds, percent } from "../lib/format.js";
+import { addressOf } from "../lib/frame.js";
 import { take } from "../lib/handoff.js";
 import { hitList, overlap } from "../lib/hits.js";
 import { parseJson, readJson, writeJson } from "../lib/http.js";
 import { planGraph } from "../lib/plan_graph.js";
 import { requestForm } from "../lib/request_form.js";
 import { settingForm, withFilter, withParams } from "../lib/settings.js";
+import { payloadKeys } from "../lib/payload_keys.js";
 import { jsonText, tree } from "../lib/tree.js";
 
 const kRepeats = [[1, "once"], [5, "5 times"], [20, "20 times"]];
@@ -90,6 +92,11 @@ function comparison(runs) {
     ),
     h("div", { class: "compare" }, runs.map((run, i) => resultCard(`Setting ${"AB"[i]}`, run, marks[i]))),
   ];
+}
+
+function wordsHint(collection) {
+  const overview = h("a", { href: addressOf("overview", collection) }, "index a key");
+  return h("p", { class: "quiet" }, "To search by words, ", overview, " as “text, ranked”.");
 }
 
 /** The controls of the page, and the requests that they make. */
@@ -195,6 +202,7 @@ class SearchForm {
           button("Search", run, { class: "primary" }),
           h("small", {}, "Ctrl + Enter"),
         ),
+        this.context.texts.length > 0 ? null : wordsHint(this.context.collection),
       ),
       h("section", {}, h("h2", {}, "Filter"), this.filter.element),
       h(
@@ -224,7 +232,7 @@ export async function show(content, { collection, parameters, signal }) {
     signal,
     fields: fieldsOf(info),
     texts: rankedTexts(info),
-    keys: Object.keys(info.payload_schema),
+    keys: await payloadKeys(collection, info, signal),
   };
   const search = new SearchForm(context, parameters);
   const results = h("div", { class: "results" });
