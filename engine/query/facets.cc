@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
+#include "base/observe/memory_budget.h"
 #include "engine/segment/columns.h"
 #include "engine/segment/segment_rows.h"
 #include "payload/column/counts.h"
@@ -38,10 +40,21 @@ std::int64_t key_of(const ColumnView& /*column*/, const payload::ValueCount& val
   return value.integer();
 }
 
+/// An error about memory if there is no room for the counts of a column.
+template <class Key>
+Result<> check_room(const ColumnView& column) {
+  constexpr bool kAreTexts = std::is_same_v<Key, std::string_view>;
+  const std::size_t n_values = kAreTexts ? column.n_terms() : column.integers.size();
+  // They are counted, then listed, then added to those of other segments.
+  constexpr std::size_t kBytesPerValue = sizeof(payload::ValueCount) + 2 * sizeof(Counted<Key>);
+  return process_memory().check(n_values * kBytesPerValue, "a facet");
+}
+
 /// The values of the segment's live rows that match. The keys borrow from the segment.
 template <class Key>
 Result<FacetCounts<Key>> counts_of(const Segment& segment, const ColumnView& column,
                                    const payload::Predicate* predicate, const Cancel& cancel) {
+  QV_TRY(check_room<Key>(column));
   std::vector<payload::ValueCount> values;
   if (predicate == nullptr && segment.n_deleted == 0) {
     values = payload::count_values(column, nullptr);

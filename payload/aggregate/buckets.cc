@@ -153,7 +153,7 @@ void BucketCollector::add_own() {
   for (const double bucket : own_) ++counts_[bucket];
 }
 
-Result<> BucketCollector::check() const {
+Result<> BucketCollector::check() {
   if (counts_.size() <= kMaxBuckets) return {};
   return fail(Code::kInvalidArgument,
               fmt::format("the values under `{}` lie in more than {} buckets, the most that an "

@@ -42,7 +42,7 @@ class BucketCollector final : public Collector {
   void add(const ColumnView& column, const Bitset& rows) override;
   void add(const Value& document) override;
   /// kInvalidArgument if there are more than `kMaxBuckets`.
-  [[nodiscard]] Result<> check() const override;
+  [[nodiscard]] Result<> check() override;
 
   /// Buckets that have rows, ascending: the lower bound and the number of rows. The bound is a
   /// number, or microseconds of a moment.

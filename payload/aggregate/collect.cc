@@ -38,22 +38,25 @@ class SegmentCollection {
     }
   }
 
-  void take_column(std::span<const FieldIndex> indexes) {
+  Result<> take_column(std::span<const FieldIndex> indexes) {
     const ColumnView* column = find_column(indexes);
-    if (column == nullptr || open_.none()) return;
+    if (column == nullptr || open_.none()) return {};
     const std::uint32_t undecided = collector_.undecided(column->index->kind);
     Bitset left(open_.size());
     for (const std::uint32_t row : column->irregular) {
       if (row < open_.size() && open_.test(row) && column->facts[row].has(undecided)) left.set(row);
     }
     open_.subtract(left);
+    QV_TRY(collector_.check_room(*column, open_.count()));
     collector_.add(*column, open_);
     open_ = std::move(left);
+    return {};
   }
 
   [[nodiscard]] bool is_open(std::uint32_t row) const { return open_.test(row); }
   [[nodiscard]] const Bitset& open() const { return open_; }
   void take_document(const Value& document) { collector_.add(document); }
+  [[nodiscard]] Result<> check() const { return collector_.check(); }
 
  private:
   /// Returns the rows that are left. `view`: nullptr if the path leads to nothing.
@@ -93,7 +96,10 @@ Result<> take_documents(std::vector<SegmentCollection>& collections, const RowsV
     for (std::uint64_t rest = words[w]; rest != 0; rest &= rest - 1) {
       const auto row = static_cast<std::uint32_t>(w * kRowsPerWord) +
                        static_cast<std::uint32_t>(std::countr_zero(rest));
-      if (n_done++ % kDocumentsPerPoll == 0) QV_TRY(cancel.check());
+      if (n_done++ % kDocumentsPerPoll == 0) {
+        QV_TRY(cancel.check());
+        for (const auto& collection : collections) QV_TRY(collection.check());
+      }
       QV_TRY(const Value document, read_document(rows, row));
       for (auto& collection : collections) {
         if (collection.is_open(row)) collection.take_document(document);
@@ -113,12 +119,12 @@ Result<> collect(std::span<Collector* const> collectors, const RowsView& rows, c
     QV_TRY(cancel.check());
     SegmentCollection collection(*collector, rows, within);
     collection.take_attributes();
-    collection.take_column(indexes);
+    QV_TRY(collection.take_column(indexes));
     open |= collection.open();
     collections.push_back(std::move(collection));
   }
   QV_TRY(take_documents(collections, rows, open, cancel));
-  for (const Collector* collector : collectors) QV_TRY(collector->check());
+  for (Collector* collector : collectors) QV_TRY(collector->check());
   return {};
 }
 

@@ -76,9 +76,15 @@ class Collector {
   [[nodiscard]] virtual std::uint32_t undecided(IndexKind kind) const = 0;
   /// Adds rows without such facts. It reads the kind of the column.
   virtual void add(const ColumnView& column, const Bitset& rows) = 0;
+  /// An error about memory if there is no room for what the rows of a column may add.
+  [[nodiscard]] virtual Result<> check_room(const ColumnView& /*column*/,
+                                            std::size_t /*n_rows*/) const {
+    return {};
+  }
   virtual void add(const Value& document) = 0;
-  /// kInvalidArgument if there is more to collect than an answer may hold.
-  [[nodiscard]] virtual Result<> check() const { return {}; }
+  /// Asked again and again while documents are added. kInvalidArgument if there is more to collect
+  /// than an answer may hold; an error about memory if there is no room for it.
+  [[nodiscard]] virtual Result<> check() { return {}; }
 
  protected:
   std::uint64_t n_missing_ = 0;

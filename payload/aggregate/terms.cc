@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <functional>
 #include <span>
+#include <utility>
 
 #include "base/hash.h"
 #include "payload/column/kinds.h"
 
 namespace quiver::payload {
 namespace {
+
+/// Memory of a term beside its text: a node of a map, and its place in the list that is ordered by
+/// counts.
+constexpr std::uint64_t kBytesPerTerm = 112;
 
 /// Calls `visit` for each distinct value; `values` may be reordered in `scratch`.
 template <class T, class Visit>
@@ -122,7 +127,23 @@ void TermCollector::add(std::string_view text, std::uint64_t n_rows) {
     found->second += n_rows;
   } else {
     texts_.emplace(text, n_rows);
+    text_bytes_ += text.size();
   }
+}
+
+Result<> TermCollector::check_room(const ColumnView& column, std::size_t n_rows) const {
+  const bool are_integers = traits_of(column.index->kind).storage == ValueStorage::kIntegers;
+  // A row of integers may have more than one, but rows with many are rare.
+  const std::size_t n_terms = are_integers ? n_rows : column.n_terms();
+  const std::size_t n_new = std::min(n_terms, n_rows);
+  const std::uint64_t n_bytes =
+      are_integers || n_terms == 0 ? 0 : column.term_bytes.size() / n_terms * n_new;
+  return process_memory().check(n_new * kBytesPerTerm + n_bytes, kPurpose);
+}
+
+Result<> TermCollector::check() {
+  const std::uint64_t n_bytes = (texts_.size() + integers_.size()) * kBytesPerTerm + text_bytes_;
+  return memory_.add(n_bytes - std::exchange(asked_bytes_, n_bytes));
 }
 
 std::uint64_t TermCollector::n_distinct() const {

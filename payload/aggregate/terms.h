@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/observe/memory_budget.h"
 #include "payload/aggregate/collector.h"
 
 namespace quiver::payload {
@@ -33,6 +34,8 @@ class TermCollector final : public Collector {
   [[nodiscard]] std::uint32_t undecided(IndexKind kind) const override;
   void add(const ColumnView& column, const Bitset& rows) override;
   void add(const Value& document) override;
+  [[nodiscard]] Result<> check_room(const ColumnView& column, std::size_t n_rows) const override;
+  [[nodiscard]] Result<> check() override;
 
   [[nodiscard]] std::uint64_t n_distinct() const;
   /// The `limit` most frequent; of equally frequent ones the first in the order strings, integers,
@@ -45,6 +48,8 @@ class TermCollector final : public Collector {
     std::size_t operator()(std::string_view text) const;
   };
 
+  static constexpr std::string_view kPurpose = "an aggregation";
+
   void add(std::string_view text, std::uint64_t n_rows);
   void add_terms(const ColumnView& column, const Bitset& rows);
   void add_integers(const ColumnView& column, const Bitset& rows);
@@ -52,6 +57,9 @@ class TermCollector final : public Collector {
   std::unordered_map<std::string, std::uint64_t, Hash, std::equal_to<>> texts_;
   std::unordered_map<std::int64_t, std::uint64_t> integers_;
   std::array<std::uint64_t, 2> bools_{};
+  std::uint64_t text_bytes_ = 0;   ///< of the keys of `texts_`
+  std::uint64_t asked_bytes_ = 0;  ///< of the terms that `memory_` was asked for
+  GrowingMemory memory_{kPurpose};
 };
 
 }  // namespace quiver::payload

@@ -79,6 +79,12 @@ Decoded<Answer> with_collection(Exchange& x, F work) {
 
 using CollectionHandler = Decoded<Answer> (*)(Exchange&, OpenCollection);
 
+/// A handler that finds the collection.
+template <CollectionHandler run>
+Decoded<Answer> on_collection(Exchange& x) {
+  return with_collection(x, run);
+}
+
 /// A handler that finds the collection, then runs on the compute executor.
 template <CollectionHandler run>
 Decoded<Answer> computing(Exchange& x) {

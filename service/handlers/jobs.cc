@@ -119,11 +119,6 @@ Decoded<Answer> answer_projection(Exchange& x, OpenCollection collection) {
   return Answer::kLater;
 }
 
-template <CollectionHandler handle>
-Decoded<Answer> with_job_collection(Exchange& x) {
-  return with_collection(x, handle);
-}
-
 }  // namespace
 
 void add_job_routes(Routes& routes) {
@@ -133,11 +128,10 @@ void add_job_routes(Routes& routes) {
   routes.push_back({Method::kPost, "/v1/collections/{collection_name}/points/projection",
                     Access::kRead, with_body<answer_projection>});
   routes.push_back({Method::kPost, kAll, Access::kWriteExtras, with_body<answer_job_start>});
-  routes.push_back({Method::kGet, kAll, Access::kRead, with_job_collection<answer_job_list>});
-  routes.push_back({Method::kGet, kOne, Access::kRead, with_job_collection<answer_job_status>});
-  routes.push_back({Method::kGet, kResult, Access::kRead, with_job_collection<answer_job_result>});
-  routes.push_back(
-      {Method::kDelete, kOne, Access::kWriteExtras, with_job_collection<answer_job_forget>});
+  routes.push_back({Method::kGet, kAll, Access::kRead, on_collection<answer_job_list>});
+  routes.push_back({Method::kGet, kOne, Access::kRead, on_collection<answer_job_status>});
+  routes.push_back({Method::kGet, kResult, Access::kRead, on_collection<answer_job_result>});
+  routes.push_back({Method::kDelete, kOne, Access::kWriteExtras, on_collection<answer_job_forget>});
 }
 
 }  // namespace quiver::service

@@ -73,11 +73,6 @@ Decoded<Answer> answer_private_forget(Exchange& x, OpenCollection collection) {
   return Answer::kLater;
 }
 
-template <CollectionHandler handle>
-Decoded<Answer> with_private_collection(Exchange& x) {
-  return with_collection(x, handle);
-}
-
 }  // namespace
 
 void add_private_sum_routes(Routes& routes) {
@@ -85,16 +80,14 @@ void add_private_sum_routes(Routes& routes) {
   constexpr std::string_view kOne = "/v1/collections/{collection_name}/private/{release_name}";
   constexpr std::string_view kDensity =
       "/v1/collections/{collection_name}/private/{release_name}/density";
-  routes.push_back(
-      {Method::kGet, kAll, Access::kRead, with_private_collection<answer_privacy_report>});
+  routes.push_back({Method::kGet, kAll, Access::kRead, on_collection<answer_privacy_report>});
   routes.push_back(
       {Method::kPut, kAll, Access::kManage, with_body<answer_private_budget>, Effect::kChange});
   routes.push_back({Method::kPut, kOne, Access::kWriteExtras, with_body<answer_private_release>,
                     Effect::kChange});
-  routes.push_back(
-      {Method::kGet, kOne, Access::kRead, with_private_collection<answer_private_sum>});
+  routes.push_back({Method::kGet, kOne, Access::kRead, on_collection<answer_private_sum>});
   routes.push_back({Method::kDelete, kOne, Access::kWriteExtras,
-                    with_private_collection<answer_private_forget>, Effect::kChange});
+                    on_collection<answer_private_forget>, Effect::kChange});
   routes.push_back({Method::kPost, kDensity, Access::kRead, with_body<answer_private_estimates>});
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "base/observe/memory_budget.h"
 #include "engine/segment/sealing.h"
 #include "payload/json/path.h"
 #include "tests/engine/query/support.h"
@@ -126,6 +127,17 @@ payload::Filter int_is(std::vector<payload::MatchScalar> values) {
   payload::Filter filter;
   filter.must = {payload::FieldCondition{"int", payload::MatchAny{std::move(values)}}};
   return filter;
+}
+
+TEST_F(Facets, AsksForTheMemoryOfItsCounts) {
+  process_memory().set_limit(1);
+  FacetRequest request;
+  request.key = "word";
+  const auto refused = count_facets(*snapshot_, config_, request, Cancel());
+  process_memory().set_limit(0);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("a facet"), std::string::npos);
+  EXPECT_TRUE(count_facets(*snapshot_, config_, request, Cancel()));
 }
 
 TEST_F(Facets, AgreeWithReadingEveryDocument) {

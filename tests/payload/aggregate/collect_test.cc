@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/observe/memory_budget.h"
 #include "payload/aggregate/buckets.h"
 #include "payload/aggregate/stats.h"
 #include "payload/aggregate/terms.h"
@@ -120,6 +121,38 @@ TEST(Collect, OnlyRangesAcrossABoundNeedTheirDocuments) {
   const std::vector<std::pair<double, std::uint64_t>> expected = {{0, 500}, {500, 500}};
   EXPECT_EQ(buckets.number_buckets(), expected);
   EXPECT_LE(rows.n_read, 8U);
+}
+
+/// A process that uses more than it may, until this is destroyed.
+struct FullMemory {
+  FullMemory() { process_memory().set_limit(1); }
+  ~FullMemory() { process_memory().set_limit(0); }
+  FullMemory(const FullMemory&) = delete;
+  FullMemory& operator=(const FullMemory&) = delete;
+};
+
+TEST(Collect, TermsAskForTheirMemory) {
+  TermCollector terms(path("t"));
+  const FullMemory full;
+  Result<> room;
+  std::uint64_t n_texts = 0;
+  for (; room && n_texts < 5000; ++n_texts) {
+    const std::string text = std::to_string(n_texts) + std::string(1000, 'x');
+    terms.add(*parse_json(R"({"t":")" + text + R"("})"));
+    room = terms.check();
+  }
+  ASSERT_FALSE(room);
+  EXPECT_NE(room.error().message().find("an aggregation"), std::string::npos);
+  EXPECT_LT(n_texts, 1000U) << "a MiB at a time";
+}
+
+TEST(Collect, TermsOfAColumnAskBeforeTheyAreCounted) {
+  auto column = *MutableColumn::create({.key = "t", .kind = IndexKind::kKeyword});
+  column->add_row(*parse_json(R"({"t":"a"})"));
+  TermCollector terms(path("t"));
+  EXPECT_TRUE(terms.check_room(column->view(), 1));
+  const FullMemory full;
+  EXPECT_FALSE(terms.check_room(column->view(), 1));
 }
 
 TEST(Collect, NamesADocumentThatIsNoJson) {
