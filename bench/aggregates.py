@@ -9,14 +9,13 @@
 median over HTTP, in microseconds. With --indexed, it declares payload indexes first.
 """
 import argparse
-import http.client
 import json
 import statistics
 import time
-import urllib.parse
 from pathlib import Path
 
 import numpy as np
+from served import Connection
 
 DIM = 8
 INDEXES = {"cat": "keyword", "kind": "keyword", "year": "integer", "qty": "integer", "price": "float", "day": "datetime"}
@@ -88,20 +87,6 @@ REQUESTS = {
 SLOW = {"stats of different numbers": 3}
 
 
-class Server:
-    def __init__(self, url):
-        parts = urllib.parse.urlparse(url)
-        self.connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=600)
-
-    def request(self, method, path, body=None):
-        data = None if body is None else json.dumps(body)
-        started = time.perf_counter()
-        self.connection.request(method, path, body=data, headers={"Content-Type": "application/json"} if data else {})
-        answer = self.connection.getresponse()
-        text = answer.read()
-        return answer.status, text, time.perf_counter() - started
-
-
 def run(server, repeats, only):
     print(f"{'request':45} {'inside p50':>11} {'least':>9} {'HTTP p50':>9}   microseconds")
     for label, (path, body) in REQUESTS.items():
@@ -109,7 +94,9 @@ def run(server, repeats, only):
             continue
         inside, outside = [], []
         for _ in range(SLOW.get(label, repeats)):
-            status, text, seconds = server.request("POST" if body else "GET", path, body)
+            started = time.perf_counter()
+            status, text = server.ask("POST" if body else "GET", path, body)
+            seconds = time.perf_counter() - started
             if status != 200:
                 break
             inside.append(json.loads(text)["time"] * 1e6 if body else 0)
@@ -134,9 +121,9 @@ def main():
     args = parser.parse_args()
     if args.command == "make":
         return make(args.out, args.rows)
-    server = Server(args.url)
+    server = Connection(args.url)
     for key, kind in INDEXES.items() if args.indexed else ():
-        server.request("PUT", "/collections/m/index?wait=true", {"field_name": key, "field_schema": kind})
+        server.ask("PUT", "/collections/m/index?wait=true", {"field_name": key, "field_schema": kind})
     run(server, args.repeats, args.only)
 
 

@@ -11,23 +11,20 @@ files are timed too. With --peers-python, an index of `pyseismic-lsr` built by b
 file is dropped, loaded whole, and searched in its process. Prints Markdown.
 """
 import argparse
-import contextlib
 import ctypes
 import json
 import os
 import random
 import shlex
-import signal
-import socket
 import statistics
 import subprocess
 import sys
 import time
-import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import datasets  # noqa: E402
+from served import Server  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 COLLECTION, FIELD = "cold", "sparse"
@@ -94,43 +91,6 @@ def random_reads_us(place):
 
 # The server.
 
-class Server:
-    def __init__(self, o, folder):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.url = f"http://127.0.0.1:{free.getsockname()[1]}"
-        begun = time.perf_counter()
-        command = [*o.pin, str(o.quiver), "serve", "--data-dir", str(folder), "--http", self.url[7:]]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while not self.ready():
-            if self.process.poll() is not None or time.perf_counter() - begun > READY_S:
-                raise SystemExit("the server did not become ready")
-            time.sleep(.002)
-        self.ready_s = time.perf_counter() - begun
-
-    def ready(self):
-        with contextlib.suppress(OSError), urllib.request.urlopen(self.url + "/readyz", timeout=READY_S) as answer:
-            return answer.status == 200
-        return False
-
-    def get(self, path):
-        with urllib.request.urlopen(self.url + path, timeout=READY_S) as answer:
-            return json.load(answer)["result"]
-
-    def post(self, path, body):
-        request = urllib.request.Request(self.url + path, body, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=READY_S) as answer:
-            return json.load(answer)["result"]
-
-    def wait_green(self):
-        while self.get(f"/collections/{COLLECTION}")["status"] != "green":
-            time.sleep(.5)
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(READY_S)
-
-
 def prepared(o, files):
     """Returns the data directory, imported and indexed."""
     folder = o.cache / f"cold-{COLLECTION}-{Path(o.data).name}"
@@ -138,8 +98,8 @@ def prepared(o, files):
     if not done.exists():
         subprocess.run([str(o.quiver), "import", "--vectors", f"sparse:{FIELD}={files.base}", "--create",
                         "--data-dir", str(folder), "--collection", COLLECTION, "--quiet"], check=True)
-        server = Server(o, folder)
-        server.wait_green()
+        server = Server(o.quiver, folder, prefix=o.pin)
+        server.wait_until_green(COLLECTION)
         server.stop()
         done.touch()
     return folder
@@ -155,7 +115,7 @@ def query_body(o, files, row):
 
 def first_answer_s(server, body):
     begun = time.perf_counter()
-    server.post(f"/collections/{COLLECTION}/points/query", body)
+    server("POST", f"/collections/{COLLECTION}/points/query", body)
     return time.perf_counter() - begun
 
 
@@ -174,7 +134,7 @@ def round_of(o, files, folder):
     body = query_body(o, files, o.first)
     first, soon, end = o.first + 1, o.first + 1 + N_SOON, o.first + o.queries
     bytes_, left = drop(folder)
-    server = Server(o, folder)
+    server = Server(o.quiver, folder, prefix=o.pin)
     found = {"bytes": bytes_, "left": left, "ready": server.ready_s, "first": first_answer_s(server, body),
              "opened: the next 200": asked(o, files, server, first, soon),
              f"opened: the {end - soon} after": asked(o, files, server, soon, end)}

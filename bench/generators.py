@@ -4,7 +4,6 @@ Every generator writes .npy files block by block, so that a million rows need no
 depends only on (seed, parameters): block b of a file draws from PCG64 seeded with (seed, number of the file, b).
 """
 import math
-from pathlib import Path
 
 import numpy as np
 

@@ -11,13 +11,11 @@ query is the title of one document, and only that document is relevant. The firs
 half is reported.
 """
 import argparse
-import http.client
 import io
 import json
 import math
 import sys
 import time
-import urllib.parse
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +23,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import datasets  # noqa: E402
 from quality import wanted_documents  # noqa: E402
+from served import Connection  # noqa: E402
 
 PLACES = 10
 DEPTH = 100  # limit of every prefetch
@@ -34,25 +33,17 @@ INDEX = {"field_name": "abstract", "field_schema": {"type": "text", "scoring": T
                                                     "stemmer": {"type": "snowball", "language": "english"}}}
 
 
-class Server:
+class Collection:
     """The endpoints of one collection."""
 
     def __init__(self, url, collection):
-        self.address, self.collection = urllib.parse.urlsplit(url).netloc, collection
-        self.connection = http.client.HTTPConnection(self.address, timeout=900)
+        self.connection, self.collection = Connection(url), collection
 
     def __call__(self, method, path, body=None, root="/collections"):
-        text = None if body is None else json.dumps(body)
-        self.connection.request(method, f"{root}/{self.collection}{path}", text, {"Content-Type": "application/json"})
-        answer = self.connection.getresponse()
-        found = json.loads(answer.read())
-        if answer.status != 200:
-            raise SystemExit(f"{method} {path}: {answer.status} {found}")
-        return found["result"]
+        return self.connection(method, f"{root}/{self.collection}{path}", body)
 
     def wait_until_optimized(self):
-        while self("GET", "")["status"] != "green":
-            time.sleep(1)
+        self.connection.wait_until_green(self.collection)
 
 
 def titles(folder):
@@ -140,7 +131,7 @@ def main():
     parser.add_argument("--collection", default="arxiv")
     parser.add_argument("--out", type=Path, help="file for the table")
     o = parser.parse_args()
-    server = Server(o.url, o.collection)
+    server = Collection(o.url, o.collection)
     server("PUT", "/index?wait=true&timeout=800", INDEX)
     server.wait_until_optimized()
     wanted = wanted_documents(o.folder, server("POST", "/points/count", {"exact": True})["count"])

@@ -9,35 +9,29 @@ CPU seconds are those of the server's process: on a shared machine they say more
 neighbours of a sample of the points, for duplicates of all pairs (some minutes).
 """
 import argparse
-import http.client
 import json
 import threading
 import time
-import urllib.parse
 from pathlib import Path
 
 import numpy as np
+from served import Connection
 
 POLL_S = .02
 
 
-class Server:
-    def __init__(self, url, collection):
-        self.netloc = urllib.parse.urlsplit(url).netloc
-        self.collection = collection
-        self.connection = http.client.HTTPConnection(self.netloc, timeout=1800)
+class Collection:
+    """A collection, and its jobs. `{}` in a path stands for its name."""
+
+    def __init__(self, url, name):
+        self.url, self.name = url, name
+        self.connection = Connection(url)
 
     def raw(self, method, path, body=None):
-        data = None if body is None else json.dumps(body)
-        self.connection.request(method, path.format(self.collection), data, {"Content-Type": "application/json"})
-        answer = self.connection.getresponse()
-        found = answer.read()
-        if answer.status != 200:
-            raise SystemExit(f"{path}: {answer.status} {found[:500]}")
-        return found
+        return self.connection.raw(method, path.format(self.name), body)
 
     def __call__(self, method, path, body=None):
-        return json.loads(self.raw(method, path, body))["result"]
+        return self.connection(method, path.format(self.name), body)
 
     def cpu_s(self):
         for line in self.raw("GET", "/metrics").decode().splitlines():
@@ -113,7 +107,7 @@ def duplicates(server, rows, arguments, params):
 
 def latencies(server, queries, seconds, rate):
     """Microseconds of single searches that are sent at a steady rate over one connection."""
-    client = Server("http://" + server.netloc, server.collection)
+    client = Collection(server.url, server.name)
     found, due = [], time.monotonic()
     end = due + seconds
     while due < end:
@@ -135,7 +129,7 @@ def serving(server, rows, arguments):
         stop = threading.Event()
 
         def keep_busy():
-            own = Server("http://" + server.netloc, server.collection)
+            own = Collection(server.url, server.name)
             while not stop.is_set():
                 job = own.start({"knn": {"using": arguments.field, "k": arguments.k}})
                 while own("GET", f"/v1/collections/{{}}/jobs/{job}")["state"] in ("waiting", "running") and not stop.is_set():
@@ -178,7 +172,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--parts", default="knn,duplicates,clusters,serving")
     arguments = parser.parse_args()
-    server = Server(arguments.url, arguments.collection)
+    server = Collection(arguments.url, arguments.collection)
     rows = np.load(arguments.folder / "dense.npy").astype("f4")
     given = json.loads(arguments.params)
     for params in given if isinstance(given, list) else [given]:

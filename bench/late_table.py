@@ -12,17 +12,15 @@ collection of one short document: the cost of a query besides its search. All ru
 import json
 import os
 import shlex
-import socket
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
 from pathlib import Path
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import late_interaction as late  # noqa: E402
+from served import Server  # noqa: E402
 
 FDE = "20, 5, 16"
 SHAPE = "32 x  80 x 128    8 bits"
@@ -125,46 +123,17 @@ def small_rows(o, data):
 
 # The server.
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def put(url, body):
-    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"}, method="PUT")
-    urllib.request.urlopen(request, timeout=30).read()
-
-
-def wait_until_ready(url, server):
-    for _ in range(300):
-        try:
-            return urllib.request.urlopen(f"{url}/readyz", timeout=5).read()
-        except OSError:
-            if server.poll() is not None:
-                break
-            time.sleep(.1)
-    raise RuntimeError(f"quiver serve ended with {server.returncode}, or did not begin")
-
-
 def http_rows(o, data):
     """Uses one connection. The only document has two tokens, so the search itself costs almost nothing."""
     queries = data.raw("queries")
     with tempfile.TemporaryDirectory() as folder:
-        url = f"http://127.0.0.1:{free_port()}"
-        server = subprocess.Popen([str(o.quiver), "serve", "--data-dir", folder, "--http", url.removeprefix("http://")],
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            wait_until_ready(url, server)
-            put(f"{url}/collections/one", {"vectors": {"size": queries.dim, "distance": "Dot",
-                                                       "multivector_config": {"comparator": "max_sim"}}})
-            put(f"{url}/collections/one/points?wait=true",
-                {"points": [{"id": 1, "vector": [[float(x) for x in row] for row in queries[0][:2]]}]})
-            told = output(o.quiver, "bench", "load", "--url", url, "--collection", "one", "--kind", "multi", "--queries",
+        with Server(o.quiver, Path(folder) / "data") as server:
+            server("PUT", "/collections/one", {"vectors": {"size": queries.dim, "distance": "Dot",
+                                                           "multivector_config": {"comparator": "max_sim"}}})
+            server("PUT", "/collections/one/points?wait=true",
+                   {"points": [{"id": 1, "vector": [[float(x) for x in row] for row in queries[0][:2]]}]})
+            told = output(o.quiver, "bench", "load", "--url", server.url, "--collection", "one", "--kind", "multi", "--queries",
                           data.files.queries, "--requests", REQUESTS, "--json")
-        finally:
-            server.terminate()
-            server.wait()
     return [Row(f"over HTTP: server CPU around the search, {queries.counts().mean():.1f} tokens", json.loads(told)["cpu_us"],
                 "us a query", 40)]
 

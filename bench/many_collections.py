@@ -9,85 +9,28 @@ do. Then it restarts the server and measures until /readyz answers 200. Nothing 
 server is left alone: descriptors are counted when it rests. Prints Markdown; --out appends one JSON line.
 """
 import argparse
-import http.client
 import json
 import os
-import re
 import shutil
-import signal
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from served import Server
 
 ROOT = Path(__file__).resolve().parent.parent
 REST_S = 30
 BARS = {"descriptors_idle": 4, "ready_s": 1.0, "private_kib_untouched": 20}
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-class Server:
-    def __init__(self, binary, directory, extra):
-        self.port = free_port()
-        self.began = time.monotonic()
-        command = [binary, "serve", "--data-dir", str(directory), "--http", f"127.0.0.1:{self.port}"]
-        for setting in extra:
-            command += ["--set", setting]
-        self.log = open(Path(directory).with_suffix(".log"), "ab")
-        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
-        self.connection = None
-        while not self.is_ready():
-            if self.process.poll() is not None:
-                raise SystemExit(f"the server ended: {Path(self.log.name).read_text()[-2000:]}")
-            time.sleep(0.005)
-        self.ready_s = time.monotonic() - self.began
-
-    def is_ready(self):
-        try:
-            return self.ask("GET", "/readyz")[0] == 200
-        except OSError:
-            return False
-
-    def ask(self, method, path, body=None):
-        if self.connection is None:
-            self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
-        try:
-            self.connection.request(method, path, None if body is None else json.dumps(body),
-                                    {} if body is None else {"content-type": "application/json"})
-            answer = self.connection.getresponse()
-            return answer.status, answer.read()
-        except (OSError, http.client.HTTPException):
-            self.connection = None
-            raise
-
-    def put(self, path, body):
-        status, text = self.ask("PUT", path, body)
-        if status != 200:
-            raise SystemExit(f"PUT {path}: {status} {text[:300]}")
-
-    def private_kib(self):
-        return int(re.search(r"RssAnon:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text())[1])
-
+class Many(Server):
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
     def mappings(self):
         return len(Path(f"/proc/{self.process.pid}/maps").read_text().splitlines())
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        began = time.monotonic()
-        if self.process.wait(120) != 0:
-            raise SystemExit(f"exit status {self.process.returncode}: {Path(self.log.name).read_text()[-2000:]}")
-        return time.monotonic() - began
 
 
 def settled(read, seconds=3.0, limit_s=REST_S):
@@ -103,19 +46,19 @@ def settled(read, seconds=3.0, limit_s=REST_S):
 
 def fill(server, n, n_points):
     for i in range(n):
-        server.put(f"/collections/c{i}", {"vectors": {"size": 8, "distance": "Dot"}})
-        server.put(f"/collections/c{i}/index?wait=true", {"field_name": "n", "field_schema": "integer"})
+        server("PUT", f"/collections/c{i}", {"vectors": {"size": 8, "distance": "Dot"}})
+        server("PUT", f"/collections/c{i}/index?wait=true", {"field_name": "n", "field_schema": "integer"})
         points = [{"id": k, "vector": [k + d for d in range(8)], "payload": {"n": k}} for k in range(n_points)]
-        server.put(f"/collections/c{i}/points?wait=true", {"points": points})
+        server("PUT", f"/collections/c{i}/points?wait=true", {"points": points})
 
 
 def measure(args, directory):
     figures = {"collections": args.collections, "points": args.points}
-    empty = Server(args.binary, directory / "empty", args.set)
+    empty = Many(args.binary, directory / "empty", args.set)
     figures["empty"] = {"private_kib": settled(empty.private_kib), "descriptors": empty.descriptors(), "ready_s": empty.ready_s}
     empty.stop()
     data = directory / "data"
-    server = Server(args.binary, data, args.set)
+    server = Many(args.binary, data, args.set)
     began = time.monotonic()
     fill(server, args.collections, args.points)
     figures["fill_s"] = time.monotonic() - began
@@ -123,7 +66,7 @@ def measure(args, directory):
     figures["stop_s"] = server.stop()
     starts = []
     for _ in range(args.restarts):
-        server = Server(args.binary, data, args.set)
+        server = Many(args.binary, data, args.set)
         starts.append(server.ready_s)
         if len(starts) < args.restarts:
             server.stop()
@@ -133,9 +76,7 @@ def measure(args, directory):
     figures["descriptors_untouched"] = (server.descriptors() - figures["empty"]["descriptors"]) / args.collections
     began = time.monotonic()
     for i in range(args.collections):
-        status, text = server.ask("GET", f"/collections/c{i}/points/3")
-        if status != 200:
-            raise SystemExit(f"c{i}: {status} {text[:300]}")
+        server("GET", f"/collections/c{i}/points/3")
     figures["open_ms_each"] = (time.monotonic() - began) * 1000 / args.collections
     figures["descriptors_touched"] = (server.descriptors() - figures["empty"]["descriptors"]) / args.collections
     figures["private_kib_touched"] = (server.private_kib() - figures["empty"]["private_kib"]) / args.collections

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from joins import Server  # noqa: E402
+from joins import Collection  # noqa: E402
 
 K = 10
 SHARES = (.05, .2, .5, 1)
@@ -81,7 +81,7 @@ def main():
     old, new = unit(np.load(args.old)), unit(np.load(args.new))
     queries = unit(np.load(args.queries))[:args.n_queries]
     truth = truth_of(new, queries)
-    server = Server(args.url, args.collection)
+    server = Collection(args.url, args.collection)
     create(server, old, new)
     if args.old_queries:
         asked = unit(np.load(args.old_queries))[:args.n_queries]

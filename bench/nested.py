@@ -5,19 +5,16 @@
 
 Every document has an array of 1 to 8 objects. A filter wants one with a certain `kind` and a low `price`, so that about .1 or .01 of
 the rows match, or one of a `kind` that is not `sold`. Each filter is asked once, over POST …/points/count; several programs take turns.
-Prints medians in milliseconds: CPU of the server, and what the client waits. Checks the counts. Wants httpx.
+Prints medians in milliseconds: CPU of the server, and what the client waits. Checks the counts.
 """
 import argparse
-import json
 import random
-import socket
 import statistics
-import subprocess
 import tempfile
 import time
 from pathlib import Path
 
-import httpx
+from served import Server
 
 KINDS = 20
 WORDS = "sea deep red green blue ship whale lamp stone river house tree".split()
@@ -45,61 +42,30 @@ def filters(kind, price):
         lambda part: part["kind"] == f"k{kind}" and not part.get("sold")
 
 
-class Server:
-    def __init__(self, binary, folder):
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            port = found.getsockname()[1]
-        self.log = open(f"{folder}/log", "w")
-        self.process = subprocess.Popen([str(binary), "serve", "--data-dir", f"{folder}/data", "--set", f"service.http_port={port}"],
-                                        stdout=self.log, stderr=self.log)
-        self.http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600)
-        for _ in range(100):
-            try:
-                if self.http.get("/readyz").status_code == 200:
-                    break
-            except httpx.TransportError:
-                time.sleep(.1)
-
-    def send(self, method, path, body=None):
-        answer = self.http.request(method, path, json=body)
-        answer.raise_for_status()
-        return answer.json()["result"]
-
+class Nested(Server):
     def load(self, documents):
-        self.send("PUT", COLLECTION, {"vectors": {}})
+        self("PUT", COLLECTION, {"vectors": {}})
         for first in range(0, len(documents), 1000):
             points = [{"id": i, "vector": {}, "payload": documents[i]} for i in range(first, min(first + 1000, len(documents)))]
-            self.send("PUT", f"{COLLECTION}/points?wait=true", {"points": points})
-        self.wait()
-
-    def wait(self):
-        while self.send("GET", COLLECTION)["status"] != "green":
-            time.sleep(.2)
+            self("PUT", f"{COLLECTION}/points?wait=true", {"points": points})
+        self.wait_until_green("nested")
 
     def declare(self):
         for key, kind in COLUMNS.items():
-            self.send("PUT", f"{COLLECTION}/index?wait=true", {"field_name": f"parts[].{key}", "field_schema": kind})
-        self.wait()
+            self("PUT", f"{COLLECTION}/index?wait=true", {"field_name": f"parts[].{key}", "field_schema": kind})
+        self.wait_until_green("nested")
 
     def attributes(self):
-        rows = self.send("GET", "/../v1/collections/nested/indexes")["payload"]
+        rows = self("GET", "/v1/collections/nested/indexes")["payload"]
         return {path["path"]: path["bytes"] for segment in rows for path in segment["paths"]}
-
-    def cpu_s(self):
-        return sum(int(path.read_text().split()[0]) for path in Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")) / 1e9
 
     def count(self, inner):
         """(seconds of CPU, seconds, count)"""
-        body = json.dumps({"filter": {"must": [{"nested": {"key": "parts", "filter": inner}}]}, "exact": True})
+        body = {"filter": {"must": [{"nested": {"key": "parts", "filter": inner}}]}, "exact": True}
         cpu, started = self.cpu_s(), time.perf_counter()
-        answer = self.http.post(f"{COLLECTION}/points/count", content=body, headers={"Content-Type": "application/json"})
+        found = self("POST", f"{COLLECTION}/points/count", body)
         seconds = time.perf_counter() - started
-        return self.cpu_s() - cpu, seconds, answer.json()["result"]["count"]
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait()
+        return self.cpu_s() - cpu, seconds, found["count"]
 
 
 def measure(servers, documents, title):
@@ -129,7 +95,7 @@ def main():
             for i, binary in enumerate(args.binary):
                 own = Path(folder) / str(i)
                 own.mkdir()
-                servers[str(binary)] = Server(binary, own)
+                servers[str(binary)] = Nested(binary, own / "data")
                 servers[str(binary)].load(documents)
                 print(binary, servers[str(binary)].attributes(), flush=True)
             measure(servers, documents, "no index")
@@ -138,7 +104,7 @@ def main():
             measure(servers, documents, "declared indexes")
         finally:
             for server in servers.values():
-                server.close()
+                server.stop()
 
 
 if __name__ == "__main__":

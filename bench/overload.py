@@ -20,8 +20,6 @@ import http.client
 import json
 import multiprocessing
 import os
-import signal
-import socket
 import statistics
 import subprocess
 import tempfile
@@ -30,54 +28,13 @@ from pathlib import Path
 
 import aggregates
 import numpy as np
+from served import Server
 
 ROOT = Path(__file__).resolve().parent.parent
 SEARCHED_ROWS, DIM, N_QUERIES = 20_000, 64, 1000
 CONNECTIONS = 1024
 FACET_CLIENTS = 8
 GOODPUT_BAR, P99_BAR = 0.8, 3.0
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-class Server:
-    def __init__(self, binary, directory, settings):
-        self.port = free_port()
-        command = [binary, "serve", "--data-dir", str(directory), "--http", f"127.0.0.1:{self.port}"]
-        for setting in settings:
-            command += ["--set", setting]
-        self.log = open(Path(directory).with_suffix(".log"), "ab")
-        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
-        while True:
-            if self.process.poll() is not None:
-                raise SystemExit(f"the server ended: {Path(self.log.name).read_text()[-2000:]}")
-            with contextlib.suppress(OSError, http.client.HTTPException):
-                if ask(self.port, "GET", "/readyz")[0] == 200:
-                    return
-            time.sleep(0.02)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(60)
-
-
-def ask(port, method, path, body=None):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
-    connection.request(method, path, None if body is None else json.dumps(body), {"content-type": "application/json"} if body else {})
-    answer = connection.getresponse()
-    return answer.status, answer.read()
-
-
-def wait_until_green(port, name):
-    while json.loads(ask(port, "GET", f"/collections/{name}")[1])["result"]["status"] != "green":
-        time.sleep(0.1)
 
 
 def make(binary, work, rows):
@@ -90,16 +47,16 @@ def make(binary, work, rows):
     for sources, name in ((["--vectors", str(work / "s.npy")], "s"),
                           (["--vectors", str(work / "vectors.npy"), "--payload", str(work / "payload.jsonl")], "m")):
         subprocess.run([binary, "import", *sources, "--collection", name, *into], check=True, stdout=subprocess.DEVNULL)
-    with Server(binary, work / "db", []) as server:
+    with Server(binary, work / "db") as server:
         for key, kind in aggregates.INDEXES.items():
-            ask(server.port, "PUT", "/collections/m/index?wait=true", {"field_name": key, "field_schema": kind})
+            server("PUT", "/collections/m/index?wait=true", {"field_name": key, "field_schema": kind})
         for name in ("s", "m"):
-            wait_until_green(server.port, name)
+            server.wait_until_green(name)
 
 
 def load(binary, server, work, rate, seconds, seed):
     """One run of searches: an open loop at `rate` requests a second, or a closed one (0)."""
-    command = [binary, "bench", "load", "--url", f"http://127.0.0.1:{server.port}", "--collection", "s", "--queries", str(work / "queries.npy"),
+    command = [binary, "bench", "load", "--url", server.url, "--collection", "s", "--queries", str(work / "queries.npy"),
                "--params", '{"exact":true}', "--connections", str(CONNECTIONS), "--duration", str(seconds), "--warmup", "50", "--seed", str(seed), "--json"]
     if rate:
         command += ["--rate", f"{rate:.1f}"]

@@ -9,10 +9,6 @@ the queries stay below. Beside it: what the noise alone contributes, and the sha
 CPU seconds are those of the server's process.
 """
 import argparse
-import http.client
-import json
-import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,6 +20,7 @@ import numpy as np
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "bench"))
 import datasets  # noqa: E402
+from served import BINARY, Server  # noqa: E402
 
 BAR = .02
 MAIN = {"bandwidth": 1, "epsilon": 1, "features": 4096}
@@ -35,39 +32,6 @@ DELTA = 1e-6
 def load(folder, name):
     packed = folder / (name + ".zst")
     return np.asarray(datasets.load(packed if packed.exists() else folder / name))
-
-
-class Server:
-    def __init__(self, binary, data_dir, extra=()):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.process = subprocess.Popen([binary, "serve", "--data-dir", data_dir, "--http", f"127.0.0.1:{self.port}", *extra],
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while True:
-            try:
-                self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=1800)
-                if self.raw("GET", "/readyz"):
-                    return
-            except OSError:
-                if self.process.poll() is not None:
-                    raise SystemExit(f"the server ended with {self.process.returncode}") from None
-                time.sleep(.05)
-
-    def raw(self, method, path, body=None):
-        self.connection.request(method, path, body and json.dumps(body), {"Content-Type": "application/json"})
-        answer = self.connection.getresponse()
-        found = answer.read()
-        if answer.status != 200:
-            raise SystemExit(f"{method} {path}: {answer.status} {found[:500]}")
-        return found
-
-    def __call__(self, method, path, body=None):
-        return json.loads(self.raw(method, path, body))["result"]
-
-    def cpu_s(self):
-        ticks = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
-        return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
 def unit(rows):
@@ -105,7 +69,7 @@ def measure(server, rows, queries, number, given):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--binary", default=os.environ.get("QUIVER_BINARY", REPOSITORY / "build/release/quiver"))
+    parser.add_argument("--binary", default=BINARY)
     arguments = parser.parse_args()
     rows = load(arguments.folder, "dense.npy")
     queries = load(arguments.folder, "queries.dense.npy")[1000:2000].astype("f4")
@@ -113,8 +77,7 @@ def main():
         np.save(f"{folder}/rows.npy", rows)
         subprocess.run([arguments.binary, "import", "--vectors", f"{folder}/rows.npy", "--data-dir", f"{folder}/data",
                         "--collection", "rows", "--create", "--metric", "dot"], check=True, stdout=subprocess.DEVNULL)
-        server = Server(arguments.binary, f"{folder}/data")
-        try:
+        with Server(arguments.binary, f"{folder}/data") as server:
             server("PUT", "/v1/collections/rows/private", {"budget": {"epsilon": 100, "delta": .001}})
             rows, queries = unit(rows), unit(queries)
             print("| bandwidth | epsilon | features | mean kernel | error | 95 % below | all queries | by noise alone | covered | CPU s |")
@@ -128,9 +91,6 @@ def main():
                       f"| {found['error']:.2%} | {found['p95']:.2%} | {found['all']:.2%} | {found['noise']:.3%} "
                       f"| {found['covered']:.1%} | {found['CPU s']:.1f} |", flush=True)
             print(f"\nerror of queries of average density at epsilon 1: {main_error:.2%}   bar: {BAR:.0%}")
-        finally:
-            server.process.terminate()
-            server.process.wait()
     sys.exit(int(main_error > BAR))
 
 

@@ -17,17 +17,15 @@ With --tokens a folder of token vectors (make_tokens.py) of the first rows: thei
 Reported are the mean errors 1 - recall of the best k after B calls of the scorer.
 """
 import argparse
-import http.client
-import json
 import sys
 import time
-import urllib.parse
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import datasets  # noqa: E402
+from served import Connection  # noqa: E402
 
 BUDGETS = (50, 100, 200, 500)
 PLACES = (1, 10, 100)
@@ -40,24 +38,18 @@ def load(path):
     return datasets.load(compressed if compressed.exists() and not path.exists() else path)
 
 
-class Server:
+class Proposer:
     def __init__(self, url, collection):
-        self.collection = collection
-        self.connection = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc, timeout=900)
-        self.seconds, self.rounds = {}, {}
+        self.connection = Connection(url)
+        self.path = f"/v1/collections/{collection}/points/propose"
+        self.seconds = {}
 
     def propose(self, body):
-        text = json.dumps(body)
         started = time.perf_counter()
-        self.connection.request("POST", f"/v1/collections/{self.collection}/points/propose", text,
-                                {"Content-Type": "application/json"})
-        answer = self.connection.getresponse()
-        found = json.loads(answer.read())
-        if answer.status != 200:
-            raise SystemExit(f"propose: {answer.status} {found}")
+        found = self.connection("POST", self.path, body)
         size = len(body["scored"])
         self.seconds.setdefault(size, []).append(time.perf_counter() - started)
-        return found["result"]
+        return found
 
 
 def sparse_scores(folder):
@@ -143,7 +135,7 @@ def main():
     sparse = None if tokens else sparse_scores(arguments.folder)
     if tokens is not None:
         dense = dense[:len(tokens(first))]
-    server = Server(arguments.url, arguments.collection)
+    server = Proposer(arguments.url, arguments.collection)
     errors = {}
     for number in range(first, last):
         for name, scores, near in scorers(arguments, dense, queries[number], sparse, tokens, number):

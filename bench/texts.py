@@ -6,15 +6,13 @@
     bench/texts.py DIR --field text --queries 0:1000    # a set of bench/known_items.py
 
 Prints microseconds of CPU a query (the server's includes HTTP), the quality of known-item search, and how far the server's
-scores and rankings are from those of bm25s. Wants bm25s, numba, PyStemmer, tantivy and httpx from PyPI.
+scores and rankings are from those of bm25s. Wants bm25s, numba, PyStemmer and tantivy from PyPI.
 """
 import argparse
 import io
 import json
 import os
 import re
-import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,10 +21,10 @@ from pathlib import Path
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 import bm25s  # noqa: E402
-import httpx  # noqa: E402
 import numpy as np  # noqa: E402
 import Stemmer  # noqa: E402
 import tantivy  # noqa: E402
+from served import Server  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 K1, B, TOP, ROUNDS = 1.2, 0.75, 10, 3
@@ -67,56 +65,26 @@ class Words:
         return self.stemmer.stemWords(words) if self.stemmer else words
 
 
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+class Texts(Server):
+    """A server with one collection of texts."""
 
-
-class Server:
-    """A server in a process of its own, whose CPU time is read from /proc."""
-
-    def __init__(self, binary, folder, plain, core):
-        self.log = open(Path(folder) / "log", "w")
-        port = free_port()
-        self.process = subprocess.Popen(["taskset", "-c", str(core), str(binary), "serve", "--data-dir", f"{folder}/data",
-                                         "--set", f"service.http_port={port}"], stdout=self.log, stderr=self.log)
-        self.http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600)
-        for _ in range(100):
-            try:
-                if self.http.get("/readyz").status_code == 200:
-                    break
-            except httpx.TransportError:
-                time.sleep(0.1)
+    def __init__(self, binary, data_dir, plain, core):
+        super().__init__(binary, data_dir, prefix=["taskset", "-c", str(core)])
         english = {} if plain else {"stopwords": "english", "stemmer": {"type": "snowball", "language": "english"}}
-        self.send("PUT", COLLECTION, {"vectors": {}})
-        self.send("PUT", f"{COLLECTION}/index?wait=true",
+        self("PUT", COLLECTION, {"vectors": {}})
+        self("PUT", f"{COLLECTION}/index?wait=true",
                   {"field_name": "text", "field_schema": {"type": "text", "scoring": True, **english}})
-
-    def send(self, method, path, body=None):
-        answer = self.http.request(method, path, json=body)
-        answer.raise_for_status()
-        return answer.json()["result"]
 
     def load(self, texts):
         for first in range(0, len(texts), 500):
             points = [{"id": i, "vector": {}, "payload": {"text": texts[i]}}
                       for i in range(first, min(first + 500, len(texts)))]
-            self.send("PUT", f"{COLLECTION}/points?wait=true", {"points": points})
-        while self.send("GET", COLLECTION)["status"] != "green":
-            time.sleep(0.2)
-
-    def cpu_s(self):
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            self("PUT", f"{COLLECTION}/points?wait=true", {"points": points})
+        self.wait_until_green("texts")
 
     def search(self, query):
         body = {"query": {"text": query}, "using": "text", "limit": TOP}
-        return [(p["id"], p["score"]) for p in self.send("POST", f"{COLLECTION}/points/query", body)["points"]]
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait()
+        return [(p["id"], p["score"]) for p in self("POST", f"{COLLECTION}/points/query", body)["points"]]
 
 
 def tantivy_index(texts, plain, folder):
@@ -144,8 +112,7 @@ def bytes_below(folder, pattern="*"):
 
 def print_sizes(server, data, tantivy_folder, n):
     """Bytes a document. The server maps its text index, and keeps texts, too; tantivy keeps postings and positions."""
-    status = Path(f"/proc/{server.process.pid}/status").read_text()
-    anonymous = 1024 * int(re.search(r"RssAnon:\s+(\d+)", status)[1])
+    anonymous = 1024 * server.private_kib()
     print(f"bytes a document: text index {bytes_below(data, 'column-*') / n:.0f}, all files of the server "
           f"{bytes_below(data) / n:.0f}, its private memory {anonymous / n:.0f}; tantivy's files {bytes_below(tantivy_folder) / n:.0f}")
 
@@ -212,7 +179,7 @@ def main():
     words = Words(args.plain)
 
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(args.binary, folder, args.plain, args.core)
+        server = Texts(args.binary, Path(folder) / "data", args.plain, args.core)
         try:
             started = time.time()
             server.load(texts)
@@ -248,7 +215,7 @@ def main():
             print(f"beside bm25s: scores differ by {worst:.1e} at most, {others} of {len(queries)} queries have other hits, "
                   f"Kendall tau {tau:.6f} at least")
         finally:
-            server.close()
+            server.stop()
 
 
 if __name__ == "__main__":
