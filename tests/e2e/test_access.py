@@ -5,14 +5,13 @@ import hashlib
 import hmac
 import http.client
 import json
-import socket
 import ssl
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from patience import patience
+from patience import comes_true, patience
 from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import UnexpectedResponse
 from quiver_server import ANSWER_TIMEOUT_S, Server, binary
@@ -319,9 +318,7 @@ def test_too_many_connections_get_a_reason(https):
     finally:
         for connection in held:
             connection.close()
-    deadline = time.monotonic() + patience(10)
-    while https.get("/healthz").status != 200:
-        assert time.monotonic() < deadline
+    assert comes_true(lambda: https.get("/healthz").status == 200)
 
 
 def test_clients_with_certificates(tmp_path, certificates):

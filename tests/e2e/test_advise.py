@@ -1,11 +1,10 @@
 """`quiver advise`: what it prints is what a collection made by its requests shows."""
 import json
 import subprocess
-import time
 
 import numpy as np
 
-from patience import patience
+from patience import comes_true, patience
 from quiver_server import SMALL_SEGMENTS, binary
 from test_row_types import clustered
 
@@ -29,13 +28,10 @@ def write_data(path):
 
 
 def wait_for_index(server, name):
-    deadline = time.monotonic() + patience(60)
-    while True:
-        sealed = [i for i in server.get(f"/v1/collections/{name}/indexes").result["indexes"] if i["sealed"]]
-        if sealed and all(i["index"] != "flat" for i in sealed):
-            return
-        assert time.monotonic() < deadline, sealed
-        time.sleep(0.1)
+    def kinds():
+        return {i["index"] for i in server.get(f"/v1/collections/{name}/indexes").result["indexes"] if i["sealed"]}
+
+    assert comes_true(lambda: kinds() and "flat" not in kinds(), 60), kinds()
 
 
 def recall_of(server, name, rows, queries, params):

@@ -3,7 +3,6 @@ import gzip
 import json
 import os
 import re
-import time
 import uuid
 import warnings
 import zlib
@@ -13,10 +12,9 @@ import pytest
 from pydantic import TypeAdapter
 from qdrant_client import models
 from qdrant_client.common.version_check import is_compatible
-from qdrant_client.http.exceptions import UnexpectedResponse
 from qdrant_client.qdrant_remote import QdrantRemote
 
-from patience import patience
+from patience import comes_true, patience
 from quiver_server import SMALL_SEGMENTS, Server
 
 UNNAMED = {"vectors": {"size": 2, "distance": "Dot"}}
@@ -453,10 +451,7 @@ def test_wait_false_becomes_visible(server, name):
     for query in ("wait=false", ""):
         result = upsert(server, name, [{"id": 1, "vector": [1, 1], "payload": {"q": query}}], query=query)
         assert result["status"] in ("acknowledged", "completed") and isinstance(result["operation_id"], int)
-        deadline = time.monotonic() + patience(10)
-        while [p["payload"].get("q") for p in points_of(server, name, [1])] != [query]:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        assert comes_true(lambda: [p["payload"].get("q") for p in points_of(server, name, [1])] == [query])
     assert error(server.put(f"/collections/{name}/points?wait=false", {"points": [{"id": 2, "vector": [1]}]}), 400,
                  "Wrong input: Vector dimension error: expected dim: 2, got 1")
 
@@ -801,10 +796,7 @@ def test_ties_by_id(server, name):
 def test_optimizations_and_green(server, name):
     create(server, name)
     upsert(server, name, [{"id": k, "vector": [k, 1]} for k in range(100)])
-    deadline = time.monotonic() + patience(30)
-    while server.get(f"/collections/{name}").result["status"] != "green":
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    assert comes_true(lambda: server.get(f"/collections/{name}").result["status"] == "green", 30)
     path = f"/collections/{name}/optimizations"
     result = server.get(path).result
     assert set(result) == {"summary", "running"} and isinstance(result["running"], list)
@@ -826,10 +818,12 @@ def test_optimizations_as_the_client_reads_them(new_server):
         upsert(server, "c", [{"id": k, "vector": [k, 1]} for k in range(first, first + 100)])
     read = lambda: TypeAdapter(models.OptimizationsResponse).validate_python(
         server.get("/collections/c/optimizations?with=queued,completed,idle_segments").result)
-    deadline = time.monotonic() + patience(30)
-    while not (report := read()).completed or report.running or report.queued:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+
+    def at_rest():
+        report = read()
+        return report if report.completed and not report.running and not report.queued else None
+
+    report = comes_true(at_rest, 30)
     assert sum(s.points_count for s in report.idle_segments) <= 1000
     assert {o.optimizer for o in report.completed} & {"seal", "merge"}
     assert all(o.status == "done" and o.segments[0].points_count > 0 for o in report.completed)

@@ -1,9 +1,8 @@
 """Filters on keys without a payload index: what segments know of their payload paths."""
 import random
-import time
 from pathlib import Path
 
-from patience import patience
+from patience import comes_true
 
 N = 3000
 COLORS = ["red", "green", "blue", "cyan"]
@@ -73,13 +72,7 @@ def attributes(server, name):
 
 
 def wait_until_sealed(server, name):
-    end = time.monotonic() + patience(60)
-    while time.monotonic() < end:
-        info = server.get(f"/collections/{name}").result
-        if attributes(server, name) and info["status"] == "green":
-            return
-        time.sleep(0.05)
-    raise AssertionError("no segment was sealed")
+    assert comes_true(lambda: attributes(server, name) and server.get(f"/collections/{name}").result["status"] == "green", 60)
 
 
 def fill(server, name):

@@ -1,13 +1,12 @@
 """`"explain": true`: how a query was answered, by stage and segment."""
 import json
-import time
 
 import grpc
 import numpy as np
 import pytest
 from google.protobuf import json_format
 
-from patience import patience
+from patience import comes_true
 from quiver_server import ANSWER_TIMEOUT_S, Server
 
 N, DIM = 6000, 64
@@ -25,13 +24,13 @@ def vectors():
 
 def wait_for_index(server):
     """Until all rows are in sealed segments with an index."""
-    deadline = time.monotonic() + patience(60)
-    while True:
-        indexes = server.get("/v1/collections/papers/indexes").result["indexes"]
-        if sum(i["vectors_count"] for i in indexes if i["sealed"] and i["index"] == "ivf") == N:
-            return
-        assert time.monotonic() < deadline, indexes
-        time.sleep(0.1)
+    def indexes():
+        return server.get("/v1/collections/papers/indexes").result["indexes"]
+
+    def n_indexed():
+        return sum(i["vectors_count"] for i in indexes() if i["sealed"] and i["index"] == "ivf")
+
+    assert comes_true(lambda: n_indexed() == N, 60), indexes()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 import time
 
 import pytest
-from patience import patience
+from patience import comes_true
 from qdrant_client import models
 from quiver_server import SMALL_SEGMENTS
 
@@ -166,10 +166,7 @@ def test_points_expire(server, name):
         return [p["id"] for p in server.post(f"/collections/{name}/points/scroll", {}).result["points"]]
 
     assert 1 not in seen()
-    deadline = time.monotonic() + patience(5)
-    while seen() != [3, 4] and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert seen() == [3, 4]
+    assert comes_true(lambda: seen() == [3, 4]), seen()
     assert time.time() >= int(now + 1) + 2
     refused = server.delete(f"/collections/{name}/index/at")
     assert (refused.status, "expire" in refused.error) == (400, True)

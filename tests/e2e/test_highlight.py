@@ -1,8 +1,7 @@
 """Highlights of queries, batches, groups and scrolls; while growing, sealed, and after a restart."""
-import time
 
 import pytest
-from patience import patience
+from patience import comes_true
 from quiver_server import Server
 
 ENV = {"QUIVER__OPTIMIZER__IDLE_SEAL_S": "0.05", "QUIVER__OPTIMIZER__SEAL_ROWS": "4"}
@@ -147,10 +146,7 @@ def test_what_is_refused(server, highlight, status, said):
 
 
 def test_sealed_and_after_a_restart(server):
-    deadline = time.monotonic() + patience(20)
-    while len(list(server.files("**/column-*.qvc"))) < 3:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    assert comes_true(lambda: len(list(server.files("**/column-*.qvc"))) >= 3)
     check_words(server)
     server.stop()
     server.start()

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import zstandard
 
-from patience import patience
+from patience import comes_true, patience
 from quiver_server import Server, binary
 
 SEED = int(os.environ.get("QUIVER_IMPORT_SEED", "20260401"))
@@ -749,13 +749,11 @@ def test_kill9_and_resume(target, tmp_path, ids):
 
 def wait_for_points(server, collection):
     """Waits until the first points of an import exist; before that, the import does not retry."""
-    deadline = time.monotonic() + patience(60)
-    while time.monotonic() < deadline:
+    def has_points():
         answer = server.post(f"/collections/{collection}/points/count", {})
-        if answer.status == 200 and answer.result["count"] > 0:
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"no points in `{collection}` after 60 s")
+        return answer.status == 200 and answer.result["count"] > 0
+
+    assert comes_true(has_points, 60), f"no points in `{collection}`"
 
 
 def test_server_goes_away(new_server, tmp_path):

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from patience import patience
+from patience import comes_true, patience
 from quiver_server import SMALL_SEGMENTS, Server, binary
 
 N, DIM = 600, 8
@@ -68,13 +68,13 @@ def forget_jobs(request):
 
 
 def wait(server, job, *states):
-    deadline = time.monotonic() + patience(30)
-    while time.monotonic() < deadline:
+    def reached():
         status = server.get(f"{JOBS}/{job}").result
-        if status["state"] in (states or ("done", "failed")):
-            return status
-        time.sleep(.02)
-    raise AssertionError(status)
+        return status if status["state"] in (states or ("done", "failed")) else None
+
+    status = comes_true(reached, 30)
+    assert status, server.get(f"{JOBS}/{job}").result
+    return status
 
 
 def lines(server, job):

@@ -2,13 +2,12 @@
 import json
 import struct
 import subprocess
-import time
 import uuid
 
 import numpy as np
 import pytest
 
-from patience import patience
+from patience import comes_true
 from quiver_server import binary
 
 DIM = 4
@@ -66,10 +65,8 @@ def test_ragged_upsert(server, name):
         assert point["vector"] == {"tokens": document.tolist()}
     ids = [uuid.UUID(int=i << 100 | i) for i in range(3)]
     assert upload(server, name, ragged(ids, documents[:3], dtype="<f2"), query="using=tokens").result["status"] == "acknowledged"
-    deadline = time.monotonic() + patience(10)
-    while server.post(f"/collections/{name}/points/count", {}).result != {"count": 8}:
-        assert time.monotonic() < deadline, "what is only acknowledged is there some time later"
-        time.sleep(0.01)
+    is_there = comes_true(lambda: server.post(f"/collections/{name}/points/count", {}).result == {"count": 8})
+    assert is_there, "what is only acknowledged is there some time later"
 
 
 def test_ragged_vectors_leave_the_rest(server, name):
@@ -250,11 +247,8 @@ def test_what_an_index_found_out_is_shown(new_server):
     rng = np.random.default_rng(3)
     documents = [rng.standard_normal((8, 16)).astype(np.float32) for _ in range(1500)]
     upload(server, "books", ragged(list(range(1500)), documents))
-    deadline = time.monotonic() + patience(60)
-    while not (indexes := segment_indexes(server, "books", "tokens")) or indexes[0]["index"] == "flat":
-        assert time.monotonic() < deadline, indexes
-        time.sleep(0.1)
-    index, = indexes
+    wait_for_index(server, "books", "tokens", "multi")
+    index, = segment_indexes(server, "books", "tokens")
     assert index["index"] == "multi" and index["vectors_count"] == 1500 and index["bytes"] > 1500 * 8 * 16
     assert index["facts"]["tokens_per_row"] == 8 and index["facts"]["token_bits"] == 8
     stages = {row["stage"] for row in index["probe"]}
@@ -265,13 +259,10 @@ def test_what_an_index_found_out_is_shown(new_server):
     assert ("features" in stages) != (index["facts"].get("probe_left_out") == "features")
     assert server.get("/v1/collections/none/indexes").status == 404
     upload(server, "books", ragged(list(range(1500, 3000)), documents))
-    deadline = time.monotonic() + patience(60)
-    while [i["vectors_count"] for i in segment_indexes(server, "books", "tokens")] != [3000]:
-        assert time.monotonic() < deadline, "without writes segments become one"
-        time.sleep(0.1)
-    while (index := segment_indexes(server, "books", "tokens")[0])["index"] == "flat":
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    are_one = comes_true(lambda: [i["vectors_count"] for i in segment_indexes(server, "books", "tokens")] == [3000], 60)
+    assert are_one, "without writes segments become one"
+    wait_for_index(server, "books", "tokens", "multi")
+    index, = segment_indexes(server, "books", "tokens")
     server.stop()
     inspect = [binary(), "inspect", "--data-dir", server.data_dir]
     text = subprocess.run(inspect, capture_output=True, text=True, check=True).stdout
@@ -284,10 +275,10 @@ def test_what_an_index_found_out_is_shown(new_server):
 
 
 def wait_for_index(server, name, field, wanted):
-    deadline = time.monotonic() + patience(60)
-    while [i["index"] for i in segment_indexes(server, name, field)] != [wanted]:
-        assert time.monotonic() < deadline, segment_indexes(server, name, field)
-        time.sleep(0.1)
+    def found():
+        return [i["index"] for i in segment_indexes(server, name, field)]
+
+    assert comes_true(lambda: found() == [wanted], 60), found()
 
 
 def test_indexes_are_built_as_asked_for(new_server):

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 
 import pytest
-from patience import patience
+from patience import comes_true, patience
 from quiver_server import Server, binary
 
 N_POINTS = 900
@@ -67,13 +67,11 @@ def ids(server, collection="big"):
 
 
 def wait_until_sealed(server):
-    deadline = time.monotonic() + patience(60)
-    while time.monotonic() < deadline:
+    def is_sealed():
         info = server.get("/collections/big").result
-        if info["status"] == "green" and info["indexed_vectors_count"] > 0:
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"not sealed: {info}")
+        return info["status"] == "green" and info["indexed_vectors_count"] > 0
+
+    assert comes_true(is_sealed, 60), server.get("/collections/big").result
 
 
 @pytest.fixture(scope="module")
@@ -281,9 +279,7 @@ def test_rows_that_differ_from_segments_are_told(sound, tmp_path):
         try:
             server.put("/collections/big/points?wait=true", {"points": [
                 {"id": first + i, "vector": {"": vector(i)}} for i in range(20)]}).result
-            deadline = time.monotonic() + patience(30)
-            while server.get("/collections/big").result["status"] != "green" and time.monotonic() < deadline:
-                time.sleep(0.05)
+            comes_true(lambda: server.get("/collections/big").result["status"] == "green", 30)
             time.sleep(1)
             server.stop()
         finally:

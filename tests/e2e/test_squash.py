@@ -4,7 +4,7 @@ import time
 import numpy as np
 import pytest
 
-from patience import patience
+from patience import comes_true, patience
 from quiver_server import SMALL_SEGMENTS
 
 DIM, N = 16, 2000
@@ -17,10 +17,10 @@ def indexes(server, name, field="dense"):
 
 def wait_for(server, name, wanted, field="dense"):
     """Until every sealed segment of the field has the index `wanted`, and there is one."""
-    deadline = time.monotonic() + patience(60)
-    while {i["index"] for i in indexes(server, name, field)} != {wanted}:
-        assert time.monotonic() < deadline, indexes(server, name, field)
-        time.sleep(0.1)
+    def found():
+        return {i["index"] for i in indexes(server, name, field)}
+
+    assert comes_true(lambda: found() == {wanted}, 60), found()
 
 
 def patch(server, name, build):

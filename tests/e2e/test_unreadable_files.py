@@ -4,7 +4,7 @@ import random
 import time
 
 import pytest
-from patience import patience
+from patience import comes_true, patience
 
 DIM, POINTS, SEED = 48, 3000, 7
 ENV = {"QUIVER__OPTIMIZER__IDLE_SEAL_S": "0.05"}
@@ -31,10 +31,7 @@ def fill(server):
 
 
 def wait_for_rest(server):
-    deadline = time.monotonic() + patience(60)
-    while server.get("/collections/c").result["status"] != "green":
-        assert time.monotonic() < deadline, server.log_tail()
-        time.sleep(0.05)
+    assert comes_true(lambda: server.get("/collections/c").result["status"] == "green", 60), server.log_tail()
 
 
 def files(server):
