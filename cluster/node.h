@@ -135,6 +135,8 @@ class Node {
     (void)collection;
     return leader();
   }
+  /// False: `holders` knows nothing of any collection.
+  [[nodiscard]] virtual bool has_placements() const { return false; }
   /// nullopt: this node answers, as all nodes hold the collection, or there is none.
   [[nodiscard]] virtual std::optional<Holders> holders(std::string_view collection) const {
     (void)collection;

@@ -46,6 +46,10 @@ class NodeImpl final : public Node,
   [[nodiscard]] Result<std::optional<NodeAddress>> leader() const override;
   [[nodiscard]] Result<std::optional<NodeAddress>> leader_of(
       std::string_view collection) const override;
+  [[nodiscard]] bool has_placements() const override {
+    const auto state = state_.load();
+    return state != nullptr && !state->placed.empty();
+  }
   [[nodiscard]] std::optional<Holders> holders(std::string_view collection) const override;
   [[nodiscard]] std::vector<PlacementView> placements() const override;
   [[nodiscard]] std::optional<PlacementView> placement(std::string_view collection) const override;
@@ -89,6 +93,7 @@ class NodeImpl final : public Node,
   [[nodiscard]] Result<std::string> refresh() override;
 
   // RestoreLeader
+  [[nodiscard]] Result<> check_held(const std::string& collection) const override;
   [[nodiscard]] Result<std::unique_ptr<Restores::Draft>> begin_restore(
       const std::string& name, const std::string& checksum) override;
   [[nodiscard]] Result<> restore_everywhere(const Restores::Draft& draft) override;
@@ -209,6 +214,9 @@ class NodeImpl final : public Node,
                                         NodeId leaving, Committer& committer);
   [[nodiscard]] Result<bool> has_all(
       const NodeAddress& address, const std::map<engine::ShardName, engine::EntryId>& tails) const;
+  [[nodiscard]] Result<bool> others_have_all(
+      const MemberSet& set, NodeId leaving,
+      const std::map<engine::ShardName, engine::EntryId>& tails) const;
   [[nodiscard]] Result<bool> has_seen(const NodeAddress& address, Revision revision) const;
   [[nodiscard]] Result<> change_group(const ClusterState& state, const std::string& id,
                                       const MemberSet& set);

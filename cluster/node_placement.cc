@@ -243,6 +243,17 @@ std::optional<PlacementView> NodeImpl::placement(std::string_view collection) co
   return view_of(*state, found->first);
 }
 
+Result<> NodeImpl::check_held(const std::string& collection) const {
+  const auto there = holders(collection);
+  if (!there || there->is_here) return {};
+  std::string nodes;
+  for (const auto& address : there->others) nodes += (nodes.empty() ? "" : ", ") + address.http;
+  return fail(Code::kFailedPrecondition,
+              fmt::format("collection `{}` is not on this node: its snapshots are made and kept on "
+                          "{}",
+                          collection, nodes));
+}
+
 // Where it shall be.
 
 Result<ClusterState> NodeImpl::fetch_state() {
@@ -382,22 +393,37 @@ Result<> NodeImpl::remove_replica(const ClusterState& state, const std::string& 
     QV_TRY(const bool knows, has_seen(address, group.set_revision));
     if (!knows) return {};
   }
-  if (leaving == self_ && !is_ready_to_hand_over(id, committer)) return {};
-  QV_TRY(committer.between_commits([&](const std::map<ShardName, EntryId>& tails) -> Result<> {
-    MemberSet set = *group.set;
-    set.members.erase(leaving);
-    for (const auto& [node, member] : set.members) {
-      if (node == self_ || member.state != MemberState::kActive) continue;
-      QV_TRY(const bool has_everything, has_all(member.address, tails));
-      if (!has_everything) return {};  // later
-    }
-    QV_TRY(change_group(state, id, set));
-    if (leaving == self_) committer.follow();
-    log_info("node {} does not have collection {} any more", leaving, id);
-    return {};
-  }));
+  if (leaving == self_) {
+    // Changes wait for the next leader from here on, so the others must be ready.
+    QV_TRY(const bool are_ready, others_have_all(*group.set, leaving, tails_of(state, id)));
+    if (!are_ready || !is_ready_to_hand_over(id, committer)) return {};
+  }
+  auto removed =
+      committer.between_commits([&](const std::map<ShardName, EntryId>& tails) -> Result<> {
+        QV_TRY(const bool are_ready, others_have_all(*group.set, leaving, tails));
+        if (!are_ready) return {};  // later
+        MemberSet set = *group.set;
+        set.members.erase(leaving);
+        QV_TRY(change_group(state, id, set));
+        if (leaving == self_) committer.follow();
+        log_info("node {} does not have collection {} any more", leaving, id);
+        return {};
+      });
+  set_handing_over(id, false);
+  QV_TRY(std::move(removed));
   wake_nodes();
   return {};
+}
+
+/// True if each member that stays, but for this node, has applied all of `tails`.
+Result<bool> NodeImpl::others_have_all(const MemberSet& set, NodeId leaving,
+                                       const std::map<ShardName, EntryId>& tails) const {
+  for (const auto& [node, member] : set.members) {
+    if (node == self_ || node == leaving || member.state != MemberState::kActive) continue;
+    QV_TRY(const bool has_everything, has_all(member.address, tails));
+    if (!has_everything) return false;
+  }
+  return true;
 }
 
 Result<bool> NodeImpl::has_all(const NodeAddress& address,
