@@ -29,12 +29,22 @@ class CatalogLedger {
   [[nodiscard]] virtual Result<bool> write(Transaction transaction) = 0;
   /// Returns when the other nodes have seen what was written, or do not in time.
   virtual void tell_nodes() = 0;
-  [[nodiscard]] virtual std::map<std::string, std::string> aliases() = 0;
+  /// Of collections that this node has.
+  [[nodiscard]] virtual std::map<std::string, std::string> local_aliases() const = 0;
   /// These are dropped.
   virtual void forget(const std::set<engine::ShardName>& shards) = 0;
+  /// As of the last look; nullptr: none yet.
+  [[nodiscard]] virtual std::shared_ptr<const ClusterState> last_state() const = 0;
+  /// As of now.
+  [[nodiscard]] virtual Result<ClusterState> fetch_state() = 0;
+  /// The nodes for a new collection; nullopt: all.
+  [[nodiscard]] virtual Result<std::optional<MemberSet>> place(
+      const engine::CollectionConfig& config) = 0;
+  /// Returns when this node has looked at the ledger; an error: not in time.
+  [[nodiscard]] virtual Result<std::string> refresh() = 0;
 };
 
-/// Reads go to the local database.
+/// Reads go to the local database. Collections that are on other nodes only are known by name.
 class ClusterDatabase final : public engine::Database {
  public:
   /// All outlive this. `catalog_mutex`: one change of the catalog at a time.
@@ -44,13 +54,11 @@ class ClusterDatabase final : public engine::Database {
     if (auto* snapshots = local.snapshots()) snapshots_.emplace(*snapshots, restores);
   }
 
-  [[nodiscard]] std::vector<std::string> collection_names() const override {
-    return local_.collection_names();
-  }
+  /// Those of other nodes, too.
+  [[nodiscard]] std::vector<std::string> collection_names() const override;
+  /// kUnavailable, naming the nodes that have it, if it is not on this one.
   [[nodiscard]] Result<std::shared_ptr<engine::Collection>> collection(
-      const std::string& name) override {
-    return local_.collection(name);
-  }
+      const std::string& name) override;
   [[nodiscard]] std::shared_ptr<engine::Collection> collection_if_open(
       const std::string& name) override {
     return local_.collection_if_open(name);
@@ -61,9 +69,7 @@ class ClusterDatabase final : public engine::Database {
   }
   [[nodiscard]] engine::StoreMemory store_memory() const override { return local_.store_memory(); }
   [[nodiscard]] std::vector<std::string> strangers() const override { return local_.strangers(); }
-  [[nodiscard]] bool exists(const std::string& name_or_alias) const override {
-    return local_.exists(name_or_alias);
-  }
+  [[nodiscard]] bool exists(const std::string& name_or_alias) const override;
   Result<> create_collection(const std::string& name, engine::CollectionConfig config) override;
   [[nodiscard]] Result<engine::CollectionFindings> check(const std::string& name) override {
     return local_.check(name);
@@ -79,10 +85,9 @@ class ClusterDatabase final : public engine::Database {
     return local_.update_config(name, change);
   }
   Result<> update_aliases(const std::vector<engine::AliasAction>& actions) override;
-  [[nodiscard]] std::vector<engine::Alias> aliases() const override { return local_.aliases(); }
-  Result<> resolve_lookups(const std::string& name, engine::Query& query) override {
-    return local_.resolve_lookups(name, query);
-  }
+  [[nodiscard]] std::vector<engine::Alias> aliases() const override;
+  /// kFailedPrecondition if a named collection is on other nodes only.
+  Result<> resolve_lookups(const std::string& name, engine::Query& query) override;
   [[nodiscard]] engine::Snapshots* snapshots() override {
     return snapshots_ ? &*snapshots_ : nullptr;
   }
@@ -94,6 +99,20 @@ class ClusterDatabase final : public engine::Database {
   Result<> close() override { return local_.close(); }
 
  private:
+  using Aliases = std::map<std::string, std::string>;
+
+  [[nodiscard]] Result<> create_here(const std::string& name, engine::CollectionConfig config);
+  [[nodiscard]] Result<> create_placed(const std::string& name, engine::CollectionConfig config,
+                                       const MemberSet& set);
+  /// nullptr: it is here, or there is none.
+  [[nodiscard]] std::shared_ptr<const ClusterState> state_with_remote(
+      const std::string& name_or_alias) const;
+  /// Also those of collections of other nodes.
+  [[nodiscard]] Result<Aliases> all_aliases() const;
+  [[nodiscard]] Result<> check_lookups(const engine::Query& query) const;
+  /// The dropped collection's record; nullopt: there is none.
+  [[nodiscard]] Result<std::optional<engine::CollectionConfig>> config_of(const std::string& name);
+
   const Keys& keys_;
   CatalogLedger& ledger_;
   engine::Database& local_;

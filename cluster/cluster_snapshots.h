@@ -15,6 +15,8 @@ namespace quiver::cluster {
 class RestoreLeader {
  public:
   virtual ~RestoreLeader() = default;
+  /// kFailedPrecondition, naming the nodes that have it, if the collection is on others only.
+  [[nodiscard]] virtual Result<> check_held(const std::string& collection) const = 0;
   /// A draft of an archive that is to become the collection `name`, a name or an alias.
   [[nodiscard]] virtual Result<std::unique_ptr<Restores::Draft>> begin_restore(
       const std::string& name, const std::string& checksum) = 0;
@@ -30,31 +32,38 @@ class ClusterSnapshots final : public engine::Snapshots {
       : local_(local), leader_(leader) {}
 
   [[nodiscard]] Result<> check_scope(const engine::SnapshotScope& scope) override {
+    QV_TRY(leader_.check_held(scope.collection));
     return local_.check_scope(scope);
   }
   [[nodiscard]] Result<engine::SnapshotDescription> create(
       const engine::SnapshotScope& scope) override {
+    QV_TRY(leader_.check_held(scope.collection));
     return local_.create(scope);
   }
   [[nodiscard]] Result<engine::SnapshotDescription> complete(const engine::SnapshotScope& scope,
                                                              const std::string& name,
                                                              const Cancel& cancel) override {
+    QV_TRY(leader_.check_held(scope.collection));
     return local_.complete(scope, name, cancel);
   }
   [[nodiscard]] Result<std::vector<engine::SnapshotDescription>> list(
       const engine::SnapshotScope& scope) override {
+    QV_TRY(leader_.check_held(scope.collection));
     return local_.list(scope);
   }
   [[nodiscard]] Result<> remove(const engine::SnapshotScope& scope,
                                 const std::string& name) override {
+    QV_TRY(leader_.check_held(scope.collection));
     return local_.remove(scope, name);
   }
   [[nodiscard]] Result<std::unique_ptr<engine::SnapshotReader>> open(
       const engine::SnapshotScope& scope, const std::string& name) override {
+    QV_TRY(leader_.check_held(scope.collection));
     return local_.open(scope, name);
   }
   [[nodiscard]] Result<std::unique_ptr<engine::SnapshotReader>> stream(
       const engine::SnapshotScope& scope) override {
+    QV_TRY(leader_.check_held(scope.collection));
     return local_.stream(scope);
   }
   /// `path`: of this node. kUnimplemented for a shard.

@@ -115,6 +115,7 @@ void Committer::connect_peers() {
       continue;
     }
     item->second->stop();
+    applied_.erase(item->first);  // if it comes back, it may have dropped all
     retired_.push_back(std::move(item->second));
     item = links_.erase(item);
   }
@@ -321,6 +322,7 @@ void Committer::when_replicas_applied(const std::string& cluster_id, std::functi
     if (!stopped_ && !is_applied(waiting)) {
       waiting.then = std::move(then);
       waiting_.push_back(std::move(waiting));
+      changed_.notify_all();
       return;
     }
   }
@@ -377,7 +379,9 @@ void Committer::run() {
       overdue = take_overdue();
       ready = ready_entries();
       const bool is_idle = ready.empty() && overdue.empty() && confirmations_.empty();
-      if (is_idle) changed_.wait_for(mutex_, kTick);
+      const bool has_work = !pending_.empty() || !waiting_.empty();
+      if (is_idle && has_work) changed_.wait_for(mutex_, kTick);
+      if (is_idle && !has_work) changed_.wait(mutex_);
       answered = take_answered();
       asked.swap(confirmations_);
     }
@@ -390,7 +394,7 @@ void Committer::run() {
 
 /// One question for all that were asked before it.
 void Committer::answer_confirmations(std::vector<Done> asked) {
-  const auto leader = guarded([&] { return ledger_.range({keys_.leader()}); });
+  const auto leader = guarded([&] { return ledger_.range({keys_.leader(options_.group)}); });
   Result<> outcome;
   if (!leader) {
     outcome = fail(
@@ -416,8 +420,8 @@ bool Committer::try_commit(const Ready& ready) {
   {
     MutexLock lock(mutex_);
     transaction.conditions = {
-        {keys_.leader(), Condition::What::kCreateRevision, leadership_.epoch},
-        {keys_.set(), Condition::What::kModRevision, leadership_.set_revision}};
+        {keys_.leader(options_.group), Condition::What::kCreateRevision, leadership_.epoch},
+        {keys_.set(options_.group), Condition::What::kModRevision, leadership_.set_revision}};
     for (const auto& shard : ready) {
       const auto found = pending_.find(shard);
       if (found == pending_.end()) continue;
@@ -482,7 +486,7 @@ void Committer::find_out(const ShardName& shard) {
     epoch = leadership_.epoch;
     set_revision = leadership_.set_revision;
   }
-  const auto leader = guarded([&] { return ledger_.range({keys_.leader()}); });
+  const auto leader = guarded([&] { return ledger_.range({keys_.leader(options_.group)}); });
   const auto header = guarded([&] { return ledger_.range({keys_.header(shard, id.number)}); });
   if (!leader || !header) {
     std::this_thread::sleep_for(kPauseOfLedger);
@@ -507,7 +511,7 @@ void Committer::find_out(const ShardName& shard) {
     found->second.n_unknown -= n_refused;
     found->second.n_refused = 0;
   }
-  const auto set = guarded([&] { return ledger_.range({keys_.set()}); });
+  const auto set = guarded([&] { return ledger_.range({keys_.set(options_.group)}); });
   if (set && !set->items.empty() && set->items[0].mod_revision != set_revision) {
     deposed_();  // the node reads the set anew
   }
@@ -554,6 +558,11 @@ bool Committer::wait_until_applied(NodeId node, std::chrono::milliseconds patien
     changed_.wait_for(mutex_, kStep);
   }
   return links_.contains(node);
+}
+
+bool Committer::has_member(NodeId node) const {
+  MutexLock lock(mutex_);
+  return leadership_.set.members.contains(node);
 }
 
 std::uint64_t Committer::n_pending() const {

@@ -32,6 +32,7 @@ struct Leadership {
   Revision set_revision = 0;
 };
 
+/// For the entries of one group of nodes: those of a placed collection, or of all that are not.
 /// Thread-safe. A thread of its own commits; two for each other node send.
 ///
 /// Invariants:
@@ -44,6 +45,8 @@ class Committer final : public PeerLink::Owner {
  public:
   struct Options {
     NodeId self = 0;
+    /// `cluster_id` of a placed collection, whose entries it commits; "": of those that are not.
+    std::string group = {};
     std::chrono::milliseconds apply_timeout{2000};
     std::chrono::milliseconds commit_timeout{5000};  ///< then an entry not in the ledger is dropped
   };
@@ -88,6 +91,7 @@ class Committer final : public PeerLink::Owner {
   [[nodiscard]] bool wait_until_applied(NodeId node, std::chrono::milliseconds patience);
 
   [[nodiscard]] std::uint64_t n_pending() const;
+  [[nodiscard]] bool has_member(NodeId node) const;
   /// Entries that the other node has not applied, as far as known.
   [[nodiscard]] std::uint64_t lag_of(NodeId node) const;
   /// The newest entry that all nodes of the set have applied; 0 if that is not known.

@@ -18,6 +18,8 @@ inline constexpr std::string_view kApplyCommitted = "committed";
 inline constexpr std::string_view kGetBody = "body";
 inline constexpr std::string_view kGetApplied = "applied";
 inline constexpr std::string_view kRefresh = "refresh";
+inline constexpr std::string_view kWake = "wake";     ///< as kRefresh, not waiting
+inline constexpr std::string_view kGetSeen = "seen";  ///< -> revision of the last look
 inline constexpr std::string_view kStageRestore = "restore-stage";  ///< id, name, peer -> 0 or 1
 inline constexpr std::string_view kRestore = "restore";  ///< id, name, peer -> state, code, text
 /// The id of the cluster that the node belongs to; empty: none yet.

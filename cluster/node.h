@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/model/config.h"
 
 namespace quiver::engine {
 class Database;
@@ -76,6 +77,39 @@ struct NodeView {
   std::vector<Member> members;  ///< by id
 };
 
+/// A collection that is on some nodes only, as the ledger says.
+struct PlacementView {
+  enum class State : std::uint8_t { kJoining, kActive, kLeaving };
+  struct Replica {
+    NodeId id = 0;
+    NodeAddress address;
+    bool is_alive = false;
+    State state = State::kJoining;
+    NodeId replaces = 0;  ///< joining: the one that leaves for it; 0: none
+  };
+  std::string name;
+  engine::CollectionConfig config;
+  std::uint32_t factor = 0;  ///< copies that it is to have
+  std::uint32_t write_quorum = 0;
+  NodeId leader = 0;  ///< 0: none now
+  std::int64_t epoch = 0;
+  std::vector<Replica> replicas;  ///< by id
+};
+
+/// Which nodes answer reads of a collection that is on some nodes only.
+struct Holders {
+  bool is_here = false;             ///< this one does
+  std::vector<NodeAddress> others;  ///< those that are alive first
+};
+
+/// A change of the nodes that hold a collection. All its shards move together.
+struct ReplicaChange {
+  enum class Kind : std::uint8_t { kReplicate, kMove, kDrop, kAbort };
+  Kind kind = Kind::kReplicate;
+  NodeId from = 0;  ///< kMove, kDrop: who gives it up
+  NodeId to = 0;    ///< kReplicate, kMove: who gets it; kAbort: 0: whoever does
+};
+
 /// Thread-safe. Made before the database, which asks it what counts, and started with it.
 class Node {
  public:
@@ -95,6 +129,32 @@ class Node {
   /// Where changes go: nullopt if this node leads. kUnavailable, with the reason, if nobody is
   /// known to lead.
   [[nodiscard]] virtual Result<std::optional<NodeAddress>> leader() const = 0;
+  /// Where changes of a collection go, by name or alias. As `leader` unless it is placed.
+  [[nodiscard]] virtual Result<std::optional<NodeAddress>> leader_of(
+      std::string_view collection) const {
+    (void)collection;
+    return leader();
+  }
+  /// False: `holders` knows nothing of any collection.
+  [[nodiscard]] virtual bool has_placements() const { return false; }
+  /// nullopt: this node answers, as all nodes hold the collection, or there is none.
+  [[nodiscard]] virtual std::optional<Holders> holders(std::string_view collection) const {
+    (void)collection;
+    return std::nullopt;
+  }
+  /// Collections that are on some nodes only, by name.
+  [[nodiscard]] virtual std::vector<PlacementView> placements() const { return {}; }
+  /// By name or alias; nullopt: all nodes hold it, or there is none.
+  [[nodiscard]] virtual std::optional<PlacementView> placement(std::string_view collection) const {
+    (void)collection;
+    return std::nullopt;
+  }
+  /// Begins a change, on the node that leads the collection; it goes on in the background.
+  [[nodiscard]] virtual Result<> change_replicas(std::string_view collection,
+                                                 const ReplicaChange& change) {
+    (void)change;
+    return fail(Code::kUnimplemented, "moving collection " + std::string(collection));
+  }
   /// Returns once this node shows all that was committed before the call (linearizable reads). The
   /// ledger is asked. kUnavailable: it does not answer, or this node does not have all by
   /// `deadline`.

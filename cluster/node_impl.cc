@@ -41,8 +41,7 @@ NodeImpl::NodeImpl(NodeOptions options, NodeId self, std::string cluster, Ledger
       ledger_(ledger),
       peers_(peers),
       replicas_(keys_, ledger, peers, state_),
-      committer_(keys_, ledger, peers, {self, options_.apply_timeout, options_.commit_timeout},
-                 [this] { wake(); }),
+      committer_(make_committer("")),
       restores_(peers),
       cluster_id_(std::move(cluster)) {
   replicas_.set_self(self);
@@ -72,7 +71,15 @@ void NodeImpl::stop() {
   if (lease_thread_.joinable()) lease_thread_.join();
   stop_runs();
   restores_.stop();
-  committer_.stop();
+  committer_->stop();
+  std::map<std::string, std::shared_ptr<Committer>> placed;
+  {
+    MutexLock lock(groups_mutex_);
+    placed = committers_;  // they stay: who asks them is refused
+  }
+  for (const auto& [id, committer] : placed) {
+    if (committer != nullptr) committer->stop();
+  }
   // Another node may lead at once.
   if (lease_ != 0) (void)guarded([this] { return ledger_.revoke_lease(lease_); });
 }
@@ -84,7 +91,7 @@ void NodeImpl::wake() {
 }
 
 Result<std::optional<NodeAddress>> NodeImpl::leader() const {
-  if (committer_.leads()) return std::optional<NodeAddress>();
+  if (committer_->leads()) return std::optional<NodeAddress>();
   const auto state = state_.load();
   if (state == nullptr) {
     return fail(Code::kUnavailable, "this node has not reached the ledger yet");
@@ -98,22 +105,40 @@ Result<std::optional<NodeAddress>> NodeImpl::leader() const {
 }
 
 Result<> NodeImpl::check_leads() const {
-  if (committer_.leads()) return {};
+  if (committer_->leads()) return {};
   QV_TRY(const auto address, leader());
   return fail(Code::kUnavailable,
               fmt::format("this node does not lead; {} does", address ? address->http : "nobody"));
 }
 
-void NodeImpl::commit(const ShardName& shard, std::shared_ptr<const engine::Entry> entry,
-                      Done done) noexcept {
-  committer_.commit(shard, std::move(entry), std::move(done));
+Result<> NodeImpl::check_leads(const std::string& cluster_id) const {
+  if (leads(cluster_id)) return {};
+  const auto state = state_.load();
+  if (state == nullptr || !state->is_placed(cluster_id)) return check_leads();
+  const auto leader = state->alive.find(state->group_of(cluster_id).leader);
+  const bool is_known = leader != state->alive.end() && leader->first != self_;
+  return fail(Code::kUnavailable, fmt::format("this node does not lead the collection; {} does",
+                                              is_known ? leader->second.http : "nobody"));
 }
 
-void NodeImpl::confirm_leads(Done done) noexcept { committer_.confirm_leads(std::move(done)); }
+void NodeImpl::commit(const ShardName& shard, std::shared_ptr<const engine::Entry> entry,
+                      Done done) noexcept {
+  const auto committer = committer_of(shard.collection);
+  if (committer != nullptr) return committer->commit(shard, std::move(entry), std::move(done));
+  done(check_leads(shard.collection));
+}
+
+void NodeImpl::confirm_leads(const std::string& cluster_id, Done done) noexcept {
+  const auto committer = committer_of(cluster_id);
+  if (committer != nullptr) return committer->confirm_leads(std::move(done));
+  done(check_leads(cluster_id));
+}
 
 void NodeImpl::when_replicas_applied(const std::string& cluster_id,
                                      std::function<void()> then) noexcept {
-  committer_.when_replicas_applied(cluster_id, std::move(then));
+  const auto committer = committer_of(cluster_id);
+  if (committer != nullptr) return committer->when_replicas_applied(cluster_id, std::move(then));
+  then();
 }
 
 Result<> NodeImpl::commit_config(const std::string& name, const engine::CollectionConfig& base,
@@ -130,8 +155,9 @@ Result<> NodeImpl::commit_config(const std::string& name, const engine::Collecti
         fmt::format("collection `{}` was changed and this node is behind, try again", name));
   }
   QV_TRY(const bool is_written,
-         write({{{key, Condition::What::kModRevision, now.items[0].mod_revision}},
-                {{key, engine::to_json(config)}}}));
+         write_as_leader_of(base.cluster_id,
+                            {{{key, Condition::What::kModRevision, now.items[0].mod_revision}},
+                             {{key, engine::to_json(config)}}}));
   if (!is_written) {
     return fail(Code::kUnavailable,
                 fmt::format("collection `{}` was changed by another node, try again", name));
@@ -141,9 +167,14 @@ Result<> NodeImpl::commit_config(const std::string& name, const engine::Collecti
 }
 
 Result<bool> NodeImpl::write(Transaction transaction) {
-  QV_TRY(check_leads());
-  transaction.conditions.push_back(
-      {keys_.leader(), Condition::What::kCreateRevision, committer_.epoch()});
+  return write_as_leader_of("", std::move(transaction));
+}
+
+Result<bool> NodeImpl::write_as_leader_of(const std::string& cluster_id, Transaction transaction) {
+  const auto committer = committer_of(cluster_id);
+  QV_TRY(check_leads(cluster_id));
+  const auto& key = committer == committer_ ? keys_.leader() : keys_.leader(cluster_id);
+  transaction.conditions.push_back({key, Condition::What::kCreateRevision, committer->epoch()});
   bool may_be_done = false;
   while (true) {
     const auto outcome = ledger_.transact(transaction);
@@ -159,7 +190,7 @@ Result<bool> NodeImpl::write(Transaction transaction) {
     }
     if (code != Code::kDeadlineExceeded && !may_be_done) return fail(outcome.error());
     may_be_done = true;
-    if (code != Code::kDeadlineExceeded || !committer_.leads()) {
+    if (code != Code::kDeadlineExceeded || !committer->leads()) {
       wake();  // what the ledger has is adopted
       return fail(Code::kUnavailable, "the outcome is not known; the operation may be sent again");
     }
@@ -178,7 +209,7 @@ Result<bool> NodeImpl::is_written(const Transaction& transaction) {
   return !now->items.empty() && now->items[0].value == *first.value;
 }
 
-Result<> NodeImpl::confirm_leads_now() { return engine::wait_for_confirmed_lead(*this); }
+Result<> NodeImpl::confirm_leads_now() { return engine::wait_for_confirmed_lead(*this, ""); }
 
 /// The others look at the ledger anew; those that cannot be reached do it later.
 void NodeImpl::tell_nodes() {
@@ -195,13 +226,13 @@ void NodeImpl::tell_nodes() {
   wake();
 }
 
-std::map<std::string, std::string> NodeImpl::aliases() {
+std::map<std::string, std::string> NodeImpl::local_aliases() const {
   std::map<std::string, std::string> aliases;
   for (const auto& alias : local_->aliases()) aliases[alias.alias] = alias.collection;
   return aliases;
 }
 
-void NodeImpl::forget(const std::set<engine::ShardName>& shards) { committer_.forget(shards); }
+void NodeImpl::forget(const std::set<engine::ShardName>& shards) { committer_->forget(shards); }
 
 std::string NodeImpl::cluster_id() const {
   MutexLock lock(mutex_);
@@ -221,7 +252,14 @@ NodeView NodeImpl::view() const {
   view.is_ledger_up = is_ledger_up_;
   view.lease_s = static_cast<double>(options_.lease.count());
   view.ledger_term = ledger_term_;
-  view.n_pending = committer_.n_pending();
+  view.n_pending = committer_->n_pending();
+  std::vector<std::shared_ptr<Committer>> committers = {committer_};
+  {
+    MutexLock lock(groups_mutex_);
+    for (const auto& [id, committer] : committers_) {
+      if (committer != nullptr && committer->leads()) committers.push_back(committer);
+    }
+  }
   view.stale_s = last_heard_ms_ == 0 ? 0 : static_cast<double>(steady_ms() - last_heard_ms_) / 1e3;
   {
     MutexLock lock(mutex_);
@@ -236,10 +274,12 @@ NodeView NodeImpl::view() const {
   view.n_nodes = state->set->n_nodes;
   view.write_quorum = state->set->quorum();
   for (const auto& [id, member] : state->set->members) {
-    const bool leads = committer_.leads() && id != self_;
+    std::uint64_t lag = 0;
+    for (const auto& committer : committers) {
+      if (committer->leads() && committer->has_member(id)) lag += committer->lag_of(id);
+    }
     view.members.push_back({id, member.address, state->alive.contains(id),
-                            member.state == MemberState::kActive,
-                            leads ? committer_.lag_of(id) : 0});
+                            member.state == MemberState::kActive, id == self_ ? 0 : lag});
   }
   return view;
 }
@@ -264,11 +304,11 @@ void NodeImpl::renew_lease() {
     if (kept && *kept) return;
     if (!kept) {
       const bool is_over = steady_ms() - last_heard_ms_ > options_.lease.count() * 1000;
-      if (is_over) committer_.follow();
+      if (is_over) follow_all();
       return;
     }
     log_warning("the lease of this node has run out");
-    committer_.follow();
+    follow_all();
     lease_ = 0;
   }
   const auto taken = take_lease();
@@ -285,7 +325,7 @@ void NodeImpl::renew_lease() {
 
 Result<> NodeImpl::take_lease() {
   QV_TRY(const auto before, ledger_.range({keys_.alive(self_)}));
-  if (!before.items.empty() && before.items[0].value != encode_address(options_.address)) {
+  if (!before.items.empty() && decode_address(before.items[0].value) != options_.address) {
     return fail(Code::kFailedPrecondition,
                 fmt::format("another process is node {}, too, at {}: one of the two data "
                             "directories is a copy and must be emptied",
@@ -315,6 +355,16 @@ Result<std::string> NodeImpl::answer(std::string_view verb, std::string_view bod
   if (verb == kGetBody) return get_body(body);
   if (verb == kGetApplied) return get_applied(body);
   if (verb == kRefresh) return refresh();
+  if (verb == kWake) {
+    wake();
+    return std::string();
+  }
+  if (verb == kGetSeen) {
+    const auto state = state_.load();
+    std::string seen;
+    append_number(state == nullptr ? 0 : static_cast<std::uint64_t>(state->revision), seen);
+    return seen;
+  }
   if (verb == kStageRestore) return stage_restore(body);
   if (verb == kRestore) return answer_restore(body);
   if (verb == kOpenArchive) {

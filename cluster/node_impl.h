@@ -44,6 +44,17 @@ class NodeImpl final : public Node,
   Result<> start(engine::Database& local) override;
   [[nodiscard]] engine::Database& database() override { return *database_; }
   [[nodiscard]] Result<std::optional<NodeAddress>> leader() const override;
+  [[nodiscard]] Result<std::optional<NodeAddress>> leader_of(
+      std::string_view collection) const override;
+  [[nodiscard]] bool has_placements() const override {
+    const auto state = state_.load();
+    return state != nullptr && !state->placed.empty();
+  }
+  [[nodiscard]] std::optional<Holders> holders(std::string_view collection) const override;
+  [[nodiscard]] std::vector<PlacementView> placements() const override;
+  [[nodiscard]] std::optional<PlacementView> placement(std::string_view collection) const override;
+  [[nodiscard]] Result<> change_replicas(std::string_view collection,
+                                         const ReplicaChange& change) override;
   [[nodiscard]] Result<> wait_until_fresh(std::string_view collection,
                                           std::chrono::steady_clock::time_point deadline) override;
   [[nodiscard]] NodeView view() const override;
@@ -51,10 +62,10 @@ class NodeImpl final : public Node,
   void stop() override;
 
   // engine::Replication
-  [[nodiscard]] Result<> check_leads() const override;
+  [[nodiscard]] Result<> check_leads(const std::string& cluster_id) const override;
   void commit(const engine::ShardName& shard, std::shared_ptr<const engine::Entry> entry,
               Done done) noexcept override;
-  void confirm_leads(Done done) noexcept override;
+  void confirm_leads(const std::string& cluster_id, Done done) noexcept override;
   [[nodiscard]] Result<> commit_config(const std::string& name,
                                        const engine::CollectionConfig& base,
                                        const engine::CollectionConfig& config) override;
@@ -63,14 +74,26 @@ class NodeImpl final : public Node,
 
  private:
   // CatalogLedger
+  [[nodiscard]] Result<> check_leads() const override;
   [[nodiscard]] Result<> confirm_leads_now() override;
   [[nodiscard]] Result<bool> write(Transaction transaction) override;
+  /// Under the condition that this node leads the collection.
+  [[nodiscard]] Result<bool> write_as_leader_of(const std::string& cluster_id,
+                                                Transaction transaction);
   [[nodiscard]] Result<bool> is_written(const Transaction& transaction);
   void tell_nodes() override;
-  [[nodiscard]] std::map<std::string, std::string> aliases() override;
+  [[nodiscard]] std::map<std::string, std::string> local_aliases() const override;
   void forget(const std::set<engine::ShardName>& shards) override;
+  [[nodiscard]] std::shared_ptr<const ClusterState> last_state() const override {
+    return state_.load();
+  }
+  [[nodiscard]] Result<ClusterState> fetch_state() override;
+  [[nodiscard]] Result<std::optional<MemberSet>> place(
+      const engine::CollectionConfig& config) override;
+  [[nodiscard]] Result<std::string> refresh() override;
 
   // RestoreLeader
+  [[nodiscard]] Result<> check_held(const std::string& collection) const override;
   [[nodiscard]] Result<std::unique_ptr<Restores::Draft>> begin_restore(
       const std::string& name, const std::string& checksum) override;
   [[nodiscard]] Result<> restore_everywhere(const Restores::Draft& draft) override;
@@ -109,6 +132,9 @@ class NodeImpl final : public Node,
                                         const std::set<NodeId>& holders);
   [[nodiscard]] Result<> check_holders(const ClusterState& state,
                                        const std::set<NodeId>& holders) const;
+  /// kUnimplemented for a placed collection.
+  [[nodiscard]] static Result<> check_restorable(const ClusterState& state,
+                                                 const std::string& name);
   [[nodiscard]] static std::set<engine::ShardName> shards_of(
       const engine::CollectionConfig& config);
   [[nodiscard]] Result<Transaction> restoring_change(
@@ -140,41 +166,99 @@ class NodeImpl final : public Node,
   /// From now on the data directory is of this cluster.
   [[nodiscard]] Result<> belong_to(const std::string& cluster);
   [[nodiscard]] Result<> found();
-  [[nodiscard]] Result<> campaign(const ClusterState& state);
-  [[nodiscard]] Result<> take_over(const ClusterState& state);
+
+  // Leading: node_leads.cc. `id`: a placed collection; "": the cluster and what is not placed.
+  /// What this node knows of its part in a group.
+  struct Standing {
+    std::optional<std::chrono::steady_clock::time_point> holds_key_since;  ///< and does not lead
+    std::chrono::steady_clock::time_point next_campaign{};
+    std::chrono::steady_clock::time_point leaderless_since = std::chrono::steady_clock::now();
+  };
+  /// nullptr: a placed collection that this node has not led.
+  [[nodiscard]] std::shared_ptr<Committer> committer_of(const std::string& cluster_id) const
+      QV_EXCLUDES(groups_mutex_);
+  [[nodiscard]] bool leads(const std::string& id) const;
+  [[nodiscard]] std::shared_ptr<Committer> make_committer(const std::string& id)
+      QV_EXCLUDES(groups_mutex_);
+  /// Before the state is published: so no entry of a placed collection meets another group.
+  void note_groups(const ClusterState& state) QV_EXCLUDES(groups_mutex_);
+  void forget_groups(const ClusterState& state) QV_EXCLUDES(groups_mutex_);
+  /// This node leads no placed collection any more.
+  void follow_all() QV_EXCLUDES(groups_mutex_);
+  /// Tails of the group's shards.
+  [[nodiscard]] static std::map<engine::ShardName, engine::EntryId> tails_of(
+      const ClusterState& state, const std::string& id);
+  [[nodiscard]] static std::set<engine::ShardName> dropped_of(const ClusterState& state,
+                                                              const std::string& id);
+  [[nodiscard]] Result<> keep_group(const ClusterState& state, const std::string& id);
+  [[nodiscard]] Result<> lead_group(const ClusterState& state, const std::string& id,
+                                    Committer& committer);
+  [[nodiscard]] Result<> campaign(const ClusterState& state, const std::string& id);
+  [[nodiscard]] Result<> take_over(const ClusterState& state, const std::string& id);
   /// After it could not be used for too long: another node may do better.
-  [[nodiscard]] Result<> give_up_key(const ClusterState& state);
+  [[nodiscard]] Result<> give_up_key(const ClusterState& state, const std::string& id);
+  /// Takes the leaders' keys from a process that is gone, before its lease runs out. Wrong guesses
+  /// cost a change of the leader, nothing else: no entry of an older epoch can be committed.
+  [[nodiscard]] Result<> depose_gone(const ClusterState& state);
+  [[nodiscard]] Result<> depose(const ClusterState& state, NodeId leader,
+                                const std::vector<std::string>& groups);
+  void step_down(const std::string& id);
+
+  // Placement of collections: node_placement.cc.
+  [[nodiscard]] PlacementView view_of(const ClusterState& state, const std::string& name) const;
+  [[nodiscard]] Result<> keep_members(const ClusterState& state, const std::string& id,
+                                      Committer& committer);
+  [[nodiscard]] Result<> promote_replica(const ClusterState& state, const std::string& id,
+                                         NodeId joining, Committer& committer);
+  [[nodiscard]] Result<> remove_replica(const ClusterState& state, const std::string& id,
+                                        NodeId leaving, Committer& committer);
+  [[nodiscard]] Result<bool> has_all(
+      const NodeAddress& address, const std::map<engine::ShardName, engine::EntryId>& tails) const;
+  [[nodiscard]] Result<bool> others_have_all(
+      const MemberSet& set, NodeId leaving,
+      const std::map<engine::ShardName, engine::EntryId>& tails) const;
+  [[nodiscard]] Result<bool> has_seen(const NodeAddress& address, Revision revision) const;
+  [[nodiscard]] Result<> change_group(const ClusterState& state, const std::string& id,
+                                      const MemberSet& set);
+  /// True once no change is on its way. Changes wait for another leader meanwhile.
+  [[nodiscard]] bool is_ready_to_hand_over(const std::string& id, const Committer& committer);
+  [[nodiscard]] bool is_handing_over(const std::string& id) const QV_EXCLUDES(mutex_);
+  void set_handing_over(const std::string& id, bool is_handing_over) QV_EXCLUDES(mutex_);
+  void wake_nodes();
+  /// True if the rows of a collection that has moved away may be dropped: requests that came
+  /// before are over.
+  [[nodiscard]] bool is_gone_long(const std::string& id);
   /// The lease that `alive` is bound to may have run out (the answer to an earlier write was lost).
   [[nodiscard]] Result<> repeat_alive(const ClusterState& state);
-  /// Takes the leader's key from a process that is gone, before its lease runs out. Wrong guesses
-  /// cost a change of the leader, nothing else: no entry of an older epoch can be committed.
-  [[nodiscard]] Result<> depose_if_gone(const ClusterState& state);
-  void step_down();
   /// Reads the state and makes the local catalog the same.
   [[nodiscard]] Result<std::shared_ptr<const ClusterState>> adopt_catalog(Result<>& trouble);
   [[nodiscard]] Result<> copy_collection(const ClusterState& state, const engine::ShardName& shard);
   /// A leader's entry may be committed and about to be applied.
-  [[nodiscard]] bool is_behind(const engine::ShardName& shard, const engine::EntryId& tail);
+  [[nodiscard]] bool is_behind(const engine::ShardName& shard, const engine::EntryId& tail,
+                               const std::string& id);
   [[nodiscard]] Result<> adopt_collection(const ClusterState& state, const std::string& name,
                                           const CollectionRecord& record);
   [[nodiscard]] Result<> replace_misfits(const ClusterState& state);
   [[nodiscard]] Result<> adopt_aliases(const ClusterState& state);
+  /// False for a placed collection that is on other nodes only.
+  [[nodiscard]] bool is_held_here(const ClusterState& state, const CollectionRecord& record) const;
   [[nodiscard]] Result<> drop_others(const ClusterState& state);
   [[nodiscard]] Result<> adopt_collections(const ClusterState& state);
-  /// The first error; every shard is tried.
-  [[nodiscard]] Result<> catch_up(const ClusterState& state);
+  /// The first error; every shard of the group is tried.
+  [[nodiscard]] Result<> catch_up(const ClusterState& state, const std::string& id);
   [[nodiscard]] Result<> admit_members(const ClusterState& state);
   [[nodiscard]] Result<> promote(const ClusterState& state, NodeId joining);
   [[nodiscard]] Result<> change_set(const MemberSet& set, Revision known);
-  [[nodiscard]] Result<> trim(const ClusterState& state);
-  [[nodiscard]] Result<> remove_log(const engine::ShardName& shard);
+  [[nodiscard]] Result<> trim(const ClusterState& state, const std::string& id,
+                              const Committer& committer);
+  [[nodiscard]] Result<> remove_log(const engine::ShardName& shard, const std::string& id,
+                                    const Committer& committer);
   void trim_here(const ClusterState& state);
 
   [[nodiscard]] Result<std::string> store_bodies(std::string_view message);
   [[nodiscard]] Result<std::string> apply_committed(std::string_view message);
   [[nodiscard]] Result<std::string> get_body(std::string_view message);
   [[nodiscard]] Result<std::string> get_applied(std::string_view message);
-  [[nodiscard]] Result<std::string> refresh();
 
   [[nodiscard]] Result<> wait_until_applied(const engine::ShardName& shard,
                                             engine::EntryNumber wanted,
@@ -195,7 +279,10 @@ class NodeImpl final : public Node,
   std::unique_ptr<ClusterDatabase> database_;
   Published<ClusterState> state_;
   Replicas replicas_;
-  Committer committer_;
+  const std::shared_ptr<Committer> committer_;  ///< of the cluster's group
+  mutable Mutex groups_mutex_;
+  /// Of placed collections, by `cluster_id`; nullptr until this node leads it.
+  std::map<std::string, std::shared_ptr<Committer>> committers_ QV_GUARDED_BY(groups_mutex_);
   CopySource copies_;
   Restores restores_;
   Mutex restore_mutex_;  ///< held during a restore, by the leader; taken before `catalog_mutex_`
@@ -214,23 +301,24 @@ class NodeImpl final : public Node,
   CondVar changed_;
   bool stopped_ QV_GUARDED_BY(mutex_) = false;
   std::string cluster_id_ QV_GUARDED_BY(mutex_);
-  std::string copying_ QV_GUARDED_BY(mutex_);         ///< `cluster_id` of a collection; empty: none
-  std::string refusal_ QV_GUARDED_BY(mutex_);         ///< of `check_cluster`
-  std::uint64_t n_wanted_ QV_GUARDED_BY(mutex_) = 1;  ///< looks asked for
-  std::uint64_t n_looked_ QV_GUARDED_BY(mutex_) = 0;  ///< the last one that is over
+  std::string copying_ QV_GUARDED_BY(mutex_);  ///< `cluster_id` of a collection; empty: none
+  std::set<std::string> handing_over_ QV_GUARDED_BY(mutex_);  ///< placed collections
+  std::string refusal_ QV_GUARDED_BY(mutex_);                 ///< of `check_cluster`
+  std::uint64_t n_wanted_ QV_GUARDED_BY(mutex_) = 1;          ///< looks asked for
+  std::uint64_t n_looked_ QV_GUARDED_BY(mutex_) = 0;          ///< the last one that is over
   std::map<engine::ShardName, engine::EntryNumber> trimmed_;  ///< of the looking thread
   /// Shards of a leader that had not applied their newest entry at the last look.
   std::map<engine::ShardName, engine::EntryNumber> behind_;
-  int n_unanswered_ = 0;  ///< calls to the leader, one after another
-  std::chrono::steady_clock::time_point next_deposing_{};
+  std::map<NodeId, int> n_unanswered_;  ///< calls to leaders, one after another
+  std::map<NodeId, std::chrono::steady_clock::time_point> next_deposing_;
+  std::map<std::string, Standing> standings_;
+  /// Since when this node is not to hold placed collections that it holds.
+  std::map<std::string, std::chrono::steady_clock::time_point> gone_since_;
   /// Ids of collections whose configuration could not be adopted at this look.
   std::set<std::string> misfits_;
   std::chrono::steady_clock::time_point next_replacing_{};
   std::string last_trouble_;   ///< of the looking thread
   std::string lease_refusal_;  ///< of the thread of the lease
-  std::optional<std::chrono::steady_clock::time_point> holds_key_since_;  ///< and does not lead
-  std::chrono::steady_clock::time_point next_campaign_{};
-  std::chrono::steady_clock::time_point leaderless_since_ = std::chrono::steady_clock::now();
   std::thread lease_thread_;
   std::thread look_thread_;
 };

@@ -21,16 +21,7 @@ using engine::ShardName;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kInterval{500};
-/// The leader is gone if it cannot be reached so often, so far apart.
-constexpr int kUnanswered = 3;
-constexpr std::chrono::milliseconds kAskAgain{100};
-constexpr std::chrono::seconds kDeposingPause{10};
 constexpr std::chrono::seconds kReplacingPause{10};
-/// A node that holds the leader's key this long and cannot lead gives it up, and pauses.
-constexpr std::chrono::seconds kKeyPatience{2};
-constexpr std::chrono::seconds kCampaignPause{10};
-/// Then a node that lacks entries may campaign, too: maybe all do, for one shard.
-constexpr std::chrono::seconds kLeaderlessPatience{10};
 /// A joining node that has almost everything is waited for while no entry is committed.
 constexpr std::uint64_t kFewEntries = 200;
 constexpr std::chrono::milliseconds kPromotionPatience{100};
@@ -79,30 +70,16 @@ void NodeImpl::look() {
     QV_TRY(const auto state, adopt_catalog(first));
     if (!state->set) return found();
     note(first, repeat_alive(*state));
-    const bool is_ours = state->leader == self_ && state->leader_lease == lease_;
-    if (committer_.leads() && (!is_ours || state->epoch != committer_.epoch())) step_down();
-    const bool is_led = state->leader != 0 && state->leader != self_;
-    if (is_led || committer_.leads()) leaderless_since_ = Clock::now();
-    if (!is_ours || committer_.leads()) holds_key_since_.reset();
-    if (is_ours && !committer_.leads()) return take_over(*state);
-    if (committer_.leads()) {
-      committer_.set_members(*state->set, state->set_revision);
-      committer_.forget(state->dropped);
-      committer_.forget_only(state->dropped);
-      note(first, remove_marks(*state));
-      note(first, admit_members(*state));
-      note(first, trim(*state));
-    }
     note(first, replace_misfits(*state));
-    const auto caught_up = catch_up(*state);
-    note(first, caught_up);
+    note(first, keep_group(*state, ""));
+    for (const auto& [id, group] : state->placed) {
+      if (group.has(self_) || leads(id)) note(first, keep_group(*state, id));
+    }
+    forget_groups(*state);
     trim_here(*state);
     copies_.close_idle();
     remove_archives(*state, archives);
-    const bool may_lead = caught_up || Clock::now() - leaderless_since_ > kLeaderlessPatience;
-    const bool is_of_before = state->leader == self_ && !is_ours;
-    if ((state->leader == 0 && may_lead) || is_of_before) note(first, campaign(*state));
-    if (state->leader != 0 && state->leader != self_) note(first, depose_if_gone(*state));
+    note(first, depose_gone(*state));
     return first;
   });
   const std::string trouble = done ? "" : done.error().message();
@@ -122,8 +99,10 @@ Result<std::shared_ptr<const ClusterState>> NodeImpl::read_state() {
     MutexLock lock(mutex_);
     refusal_ = fine ? "" : fine.error().message();
   }
-  if (!fine && committer_.leads()) step_down();
+  if (!fine && committer_->leads()) step_down("");
+  if (!fine) follow_all();
   QV_TRY(std::move(fine));
+  note_groups(state);
   auto shared = std::make_shared<const ClusterState>(std::move(state));
   state_.store(shared);
   return std::shared_ptr<const ClusterState>(std::move(shared));
@@ -212,88 +191,10 @@ Result<> NodeImpl::repeat_alive(const ClusterState& state) {
   return put_alive(lease);
 }
 
-Result<> NodeImpl::campaign(const ClusterState& state) {
-  const LeaseId lease = lease_;
-  const bool is_of_before = state.leader == self_;
-  if (!state.set->is_active(self_) || lease == 0) return {};
-  if (!is_of_before && Clock::now() < next_campaign_) return {};
-  Transaction change;
-  change.conditions = {{keys_.set(), Condition::What::kModRevision, state.set_revision}};
-  if (state.leader == self_) {
-    // Of this node's life before: only one process uses its data directory.
-    change.conditions.push_back({keys_.leader(), Condition::What::kCreateRevision, state.epoch});
-    change.writes = {{keys_.leader()}};
-  } else {
-    change.conditions.push_back({keys_.leader(), Condition::What::kVersion, 0});
-    change.writes = {{keys_.leader(), std::to_string(self_), {}, lease}};
-  }
-  QV_TRY(ledger_.transact(change));
-  wake();
-  return {};
-}
-
-Result<> NodeImpl::depose_if_gone(const ClusterState& state) {
-  const auto leader = state.set->members.find(state.leader);
-  if (!state.set->is_active(self_) || leader == state.set->members.end()) return {};
-  const auto answer = peers_.call(leader->second.address.peer, kGetApplied, {});
-  const bool is_gone = !answer && answer.error().code() == Code::kUnavailable;
-  n_unanswered_ = is_gone ? n_unanswered_ + 1 : 0;
-  const auto now = std::chrono::steady_clock::now();
-  if (!is_gone || now < next_deposing_) return {};
-  if (n_unanswered_ < kUnanswered) {
-    std::this_thread::sleep_for(kAskAgain);
-    wake();
-    return {};
-  }
-  next_deposing_ = now + kDeposingPause;
-  n_unanswered_ = 0;
-  log_warning("the leader, node {}, cannot be reached: {}", state.leader, answer.error().message());
-  Transaction change;
-  change.conditions = {{keys_.set(), Condition::What::kModRevision, state.set_revision},
-                       {keys_.leader(), Condition::What::kCreateRevision, state.epoch}};
-  change.writes = {{keys_.leader()}};
-  QV_TRY(ledger_.transact(change));
-  wake();
-  return {};
-}
-
-/// Nothing can be committed under an older epoch any more, so what the ledger shows now is all. A
-/// shard whose entries this node lacks takes no changes: their numbers are not free.
-Result<> NodeImpl::take_over(const ClusterState& state) {
-  const auto caught_up = catch_up(state);
-  const auto now = Clock::now();
-  if (!holds_key_since_) holds_key_since_ = now;
-  const bool is_forced = now - leaderless_since_ > kLeaderlessPatience + kKeyPatience;
-  if (!caught_up && !is_forced) {
-    if (now - *holds_key_since_ > kKeyPatience) QV_TRY(give_up_key(state));
-    return caught_up;
-  }
-  holds_key_since_.reset();
-  committer_.lead({state.epoch, *state.set, state.set_revision}, state.tails);
-  log_info("this node leads the cluster, epoch {}", state.epoch);
-  return caught_up;
-}
-
-Result<> NodeImpl::give_up_key(const ClusterState& state) {
-  log_warning("this node lacks entries and cannot lead; another one may");
-  holds_key_since_.reset();
-  next_campaign_ = Clock::now() + kCampaignPause;
-  Transaction change;
-  change.conditions = {{keys_.leader(), Condition::What::kCreateRevision, state.epoch}};
-  change.writes = {{keys_.leader()}};
-  QV_TRY(ledger_.transact(change));
-  return {};
-}
-
-void NodeImpl::step_down() {
-  committer_.follow();
-  log_warning("this node does not lead the cluster any more");
-}
-
-Result<> NodeImpl::catch_up(const ClusterState& state) {
+Result<> NodeImpl::catch_up(const ClusterState& state, const std::string& id) {
   Result<> first;
-  for (const auto& [shard, tail] : state.tails) {
-    if (!is_behind(shard, tail)) continue;
+  for (const auto& [shard, tail] : tails_of(state, id)) {
+    if (!is_behind(shard, tail, id)) continue;
     auto applied = guarded([&] { return replicas_.apply_up_to(shard, tail); });
     // A collection that was restored from a snapshot cannot be made from its log.
     const auto* name = state.name_of(shard.collection);
@@ -311,10 +212,10 @@ Result<> NodeImpl::catch_up(const ClusterState& state) {
 /// The copy is as new as the entries that its node had applied. Later ones follow at the next look.
 Result<> NodeImpl::copy_collection(const ClusterState& state, const ShardName& shard) {
   const auto* name = state.name_of(shard.collection);
-  const auto source = state.alive.find(state.leader);
+  const NodeId leader = state.group_of(shard.collection).leader;
+  const auto source = state.alive.find(leader);
   engine::Snapshots* snapshots = local_->snapshots();
-  if (name == nullptr || source == state.alive.end() || state.leader == self_ ||
-      snapshots == nullptr) {
+  if (name == nullptr || source == state.alive.end() || leader == self_ || snapshots == nullptr) {
     return fail(Code::kUnavailable, "no node leads that could send a copy");
   }
   if (is_own_alone(*name)) return fail(own_alone(*name));
@@ -332,19 +233,19 @@ Result<> NodeImpl::copy_collection(const ClusterState& state, const ShardName& s
   });
   set_copying("");
   QV_TRY(std::move(fetched));
-  log_info("collection `{}` was copied from node {}", *name, state.leader);
+  log_info("collection `{}` was copied from node {}", *name, leader);
   wake();
   return {};
 }
 
-bool NodeImpl::is_behind(const ShardName& shard, const EntryId& tail) {
+bool NodeImpl::is_behind(const ShardName& shard, const EntryId& tail, const std::string& id) {
   const auto replica = replicas_.find(shard);
   const EntryNumber applied = replica ? (*replica)->applied() : 0;
   if (applied >= tail.number) {
     behind_.erase(shard);
     return false;
   }
-  if (!committer_.leads()) return true;
+  if (!leads(id)) return true;
   const auto [before, is_new] = behind_.try_emplace(shard, applied);
   return !is_new && std::exchange(before->second, applied) == applied;
 }
@@ -365,7 +266,12 @@ Result<std::shared_ptr<const ClusterState>> NodeImpl::adopt_catalog(Result<>& tr
   return state;
 }
 
-/// Collections that the ledger does not know any more.
+bool NodeImpl::is_held_here(const ClusterState& state, const CollectionRecord& record) const {
+  const std::string& id = record.config.cluster_id;
+  return !state.is_placed(id) || state.group_of(id).has(self_);
+}
+
+/// Collections that the ledger does not know any more, or knows on other nodes only.
 Result<> NodeImpl::drop_others(const ClusterState& state) {
   Result<> first;
   for (const auto& name : local_->collection_names()) {
@@ -373,12 +279,18 @@ Result<> NodeImpl::drop_others(const ClusterState& state) {
     if (!collection) continue;  // it cannot be opened now; `ready` tells
     const std::string id = (*collection)->config()->cluster_id;
     const auto known = state.collections.find(name);
-    if (id.empty() || (known != state.collections.end() && known->second.config.cluster_id == id)) {
+    const bool has_name = known != state.collections.end();
+    const bool is_known = has_name && known->second.config.cluster_id == id;
+    const bool is_wanted = has_name && is_held_here(state, known->second);
+    if (id.empty() || (is_known && is_wanted)) {
+      gone_since_.erase(id);
       continue;
     }
+    if (is_known && !is_gone_long(id)) continue;
     // What was restored takes the place of what is here in one step.
-    if (known != state.collections.end() && state.needs_copy(known->second.config)) continue;
-    log_info("collection `{}` was dropped from the cluster", name);
+    if (!is_known && is_wanted && state.needs_copy(known->second.config)) continue;
+    log_info("collection `{}` {}", name,
+             is_known ? "has moved to other nodes" : "was dropped from the cluster");
     const auto dropped = local_->drop_collection(name);
     if (!dropped) note(first, fail(dropped.error()));
   }
@@ -395,6 +307,7 @@ Result<> NodeImpl::adopt_collections(const ClusterState& state) {
 
 Result<> NodeImpl::adopt_collection(const ClusterState& state, const std::string& name,
                                     const CollectionRecord& record) {
+  if (!is_held_here(state, record)) return {};
   const auto names = local_->collection_names();
   const bool is_new = std::ranges::find(names, name) == names.end();
   const bool needs_copy = state.needs_copy(record.config);
@@ -425,22 +338,29 @@ Result<> NodeImpl::adopt_collection(const ClusterState& state, const std::string
 Result<> NodeImpl::replace_misfits(const ClusterState& state) {
   Result<> first;
   const auto misfits = std::exchange(misfits_, {});
-  if (misfits.empty() || committer_.leads() || Clock::now() < next_replacing_) return first;
+  if (misfits.empty() || Clock::now() < next_replacing_) return first;
   next_replacing_ = Clock::now() + kReplacingPause;
   for (const auto& id : misfits) {
+    if (leads(id)) continue;
     log_warning("collection {} cannot follow its configuration in the ledger: it is replaced", id);
     note(first, guarded([&] { return copy_collection(state, {id, 0}); }));
   }
   return first;
 }
 
+/// Those of collections that are here. The others are told from the ledger.
 Result<> NodeImpl::adopt_aliases(const ClusterState& state) {
   std::vector<engine::AliasAction> actions;
-  const auto here = aliases();
+  const auto here = local_aliases();
+  const auto names = local_->collection_names();
+  auto wanted = state.aliases;
+  std::erase_if(wanted, [&](const auto& alias) {
+    return std::ranges::find(names, alias.second) == names.end();
+  });
   for (const auto& [alias, name] : here) {
-    if (!state.aliases.contains(alias)) actions.emplace_back(engine::DeleteAlias{alias});
+    if (!wanted.contains(alias)) actions.emplace_back(engine::DeleteAlias{alias});
   }
-  for (const auto& [alias, name] : state.aliases) {
+  for (const auto& [alias, name] : wanted) {
     const auto found = here.find(alias);
     if (found == here.end() || found->second != name) {
       actions.emplace_back(engine::CreateAlias{name, alias});
@@ -482,7 +402,7 @@ Result<> NodeImpl::admit_members(const ClusterState& state) {
   if (set != *state.set) return change_set(set, state.set_revision);
   for (const auto& [id, member] : set.members) {
     const bool is_joining = member.state == MemberState::kJoining && state.alive.contains(id);
-    if (is_joining && committer_.lag_of(id) <= kFewEntries) {
+    if (is_joining && committer_->lag_of(id) <= kFewEntries) {
       QV_TRY(promote(state, id));  // one change of the set at a time
       break;
     }
@@ -492,8 +412,8 @@ Result<> NodeImpl::admit_members(const ClusterState& state) {
 
 /// A member counts once it has applied, and so stored, everything that is committed.
 Result<> NodeImpl::promote(const ClusterState& state, NodeId joining) {
-  return committer_.between_commits([&](const std::map<ShardName, EntryId>&) -> Result<> {
-    if (!committer_.wait_until_applied(joining, kPromotionPatience)) return {};  // later
+  return committer_->between_commits([&](const std::map<ShardName, EntryId>&) -> Result<> {
+    if (!committer_->wait_until_applied(joining, kPromotionPatience)) return {};  // later
     MemberSet set = *state.set;
     set.members.at(joining).state = MemberState::kActive;
     log_info("node {} counts from now on", joining);
@@ -504,7 +424,7 @@ Result<> NodeImpl::promote(const ClusterState& state, NodeId joining) {
 Result<> NodeImpl::change_set(const MemberSet& set, Revision known) {
   Transaction change;
   change.conditions = {{keys_.set(), Condition::What::kModRevision, known},
-                       {keys_.leader(), Condition::What::kCreateRevision, committer_.epoch()}};
+                       {keys_.leader(), Condition::What::kCreateRevision, committer_->epoch()}};
   change.writes = {{keys_.set(), encode_set(set)}};
   QV_TRY(ledger_.transact(change));
   wake();  // the new revision counts once it is read
@@ -513,12 +433,13 @@ Result<> NodeImpl::change_set(const MemberSet& set, Revision known) {
 
 // Trimming.
 
-/// Entries that every node has applied are dropped, but for the newest.
-Result<> NodeImpl::trim(const ClusterState& state) {
+/// Entries that every node of the group has applied are dropped, but for the newest.
+Result<> NodeImpl::trim(const ClusterState& state, const std::string& id,
+                        const Committer& committer) {
   Transaction change;
-  for (const ShardName& shard : state.dropped) QV_TRY(remove_log(shard));
-  for (const auto& [shard, tail] : state.tails) {
-    const EntryNumber everywhere = committer_.applied_everywhere(shard);
+  for (const ShardName& shard : dropped_of(state, id)) QV_TRY(remove_log(shard, id, committer));
+  for (const auto& [shard, tail] : tails_of(state, id)) {
+    const EntryNumber everywhere = committer.applied_everywhere(shard);
     const auto base = state.bases.find(shard);
     const EntryNumber kept_from = base == state.bases.end() ? 1 : base->second;
     // In steps: each is a transaction.
@@ -532,14 +453,15 @@ Result<> NodeImpl::trim(const ClusterState& state) {
     if (change.writes.size() >= kMaxOperations / 2) break;
   }
   if (change.writes.empty()) return {};
-  change.conditions = {{keys_.leader(), Condition::What::kCreateRevision, committer_.epoch()}};
+  change.conditions = {{keys_.leader(id), Condition::What::kCreateRevision, committer.epoch()}};
   QV_TRY(ledger_.transact(change));
   return {};
 }
 
-Result<> NodeImpl::remove_log(const ShardName& shard) {
+Result<> NodeImpl::remove_log(const ShardName& shard, const std::string& id,
+                              const Committer& committer) {
   Transaction change;
-  change.conditions = {{keys_.leader(), Condition::What::kCreateRevision, committer_.epoch()}};
+  change.conditions = {{keys_.leader(id), Condition::What::kCreateRevision, committer.epoch()}};
   const std::string headers = keys_.headers_of(shard);
   change.writes = {
       {keys_.tail(shard)}, {keys_.base(shard)}, {headers, std::nullopt, prefix_end(headers)}};

@@ -43,6 +43,7 @@ Result<std::unique_ptr<Restores::Draft>> NodeImpl::begin_restore(const std::stri
   QV_TRY(leader());
   const auto alias = state->aliases.find(name);
   const std::string own = alias == state->aliases.end() ? name : alias->second;
+  QV_TRY(check_restorable(*state, own));
   if (is_own_alone(own) && state->collections.contains(own)) {
     return fail(Code::kFailedPrecondition,
                 fmt::format("collection `{}` was made on this node alone, and the cluster has "
@@ -147,7 +148,7 @@ Result<> NodeImpl::install_restored(const ClusterState& state, const std::string
     if (shard.collection == id) tails[shard] = tail;
   }
   QV_TRY(restores_.install(id, name));
-  if (committer_.leads()) committer_.begin_logs(tails);
+  if (committer_->leads()) committer_->begin_logs(tails);
   log_info("collection `{}` was restored from a snapshot", name);
   return {};
 }
@@ -200,7 +201,7 @@ std::shared_ptr<NodeImpl::Run> NodeImpl::begin_run(const std::string& id, const 
   auto run = std::make_shared<Run>();
   run->thread = std::thread([this, run = run.get(), id, name, peer] {
     auto outcome = guarded([&] { return restore(id, name, peer); });
-    if (!outcome && !committer_.leads()) {
+    if (!outcome && !committer_->leads()) {
       outcome = fail(Code::kAborted, outcome.error().message());
     }
     if (!outcome) {
@@ -327,14 +328,15 @@ Result<> NodeImpl::commit_restore(const std::string& name, const engine::Collect
                                   Revision mark, const std::set<NodeId>& holders) {
   QV_TRY(const auto state, read_state());
   QV_TRY(check_holders(*state, holders));
+  QV_TRY(check_restorable(*state, name));
   if (state->aliases.contains(name)) {
     return fail(Code::kAlreadyExists, fmt::format("`{}` is an alias now", name));
   }
   const auto before = state->collections.find(name);
   const bool replaces = before != state->collections.end();
   const std::string old = replaces ? before->second.config.cluster_id : "";
-  if (replaces && !committer_.freeze(old, options_.commit_timeout * 2)) {
-    committer_.thaw(old);
+  if (replaces && !committer_->freeze(old, options_.commit_timeout * 2)) {
+    committer_->thaw(old);
     return fail(Code::kUnavailable, "changes of the collection are on their way, try again");
   }
   std::map<ShardName, EntryId> tails;
@@ -344,13 +346,13 @@ Result<> NodeImpl::commit_restore(const std::string& name, const engine::Collect
   // While the outcome is not known, `adopt_catalog` waits for the ledger to tell.
   const auto written = write(std::move(change));
   if (written && !*written) {
-    committer_.thaw(old);
+    committer_->thaw(old);
     return fail(Code::kUnavailable,
                 "the nodes or the collection have changed meanwhile, try again");
   }
   QV_TRY(written);
-  if (replaces) committer_.forget(shards_of(before->second.config));
-  committer_.begin_logs(tails);
+  if (replaces) committer_->forget(shards_of(before->second.config));
+  committer_->begin_logs(tails);
   QV_TRY(restores_.install(config.cluster_id, name));
   log_info("collection `{}` was restored from a snapshot on {} nodes", name, holders.size());
   return {};
@@ -365,6 +367,16 @@ Result<> NodeImpl::check_holders(const ClusterState& state, const std::set<NodeI
               fmt::format("{} of {} nodes must hold the snapshot before it counts, and {} do; "
                           "nothing was changed",
                           state.set->quorum(), state.set->n_nodes, n));
+}
+
+Result<> NodeImpl::check_restorable(const ClusterState& state, const std::string& name) {
+  const auto found = state.collections.find(name);
+  if (found == state.collections.end()) return {};
+  if (!state.is_placed(found->second.config.cluster_id)) return {};
+  return fail(Code::kUnimplemented,
+              fmt::format("collection `{}` is on some nodes only, and no snapshot can replace it: "
+                          "drop it first, or restore under another name",
+                          name));
 }
 
 std::set<ShardName> NodeImpl::shards_of(const engine::CollectionConfig& config) {
@@ -420,7 +432,7 @@ Result<> NodeImpl::remove_marks(const ClusterState& state) {
     if (change.writes.size() == kMaxOperations / 2) break;
   }
   if (change.writes.empty()) return {};
-  change.conditions = {{keys_.leader(), Condition::What::kCreateRevision, committer_.epoch()}};
+  change.conditions = {{keys_.leader(), Condition::What::kCreateRevision, committer_->epoch()}};
   QV_TRY(ledger_.transact(change));
   return {};
 }
@@ -428,8 +440,8 @@ Result<> NodeImpl::remove_marks(const ClusterState& state) {
 /// In the lock of the catalog, so no restore is between its two halves.
 void NodeImpl::thaw(const ClusterState& state) {
   if (!state.restores.empty()) return;
-  for (const auto& id : committer_.frozen()) {
-    if (state.name_of(id) != nullptr) committer_.thaw(id);
+  for (const auto& id : committer_->frozen()) {
+    if (state.name_of(id) != nullptr) committer_->thaw(id);
   }
 }
 

@@ -48,6 +48,11 @@ void PeerLink::tell_committed(const engine::ShardName& shard, const engine::Entr
   changed_.notify_all();
 }
 
+bool PeerLink::is_stopped() {
+  MutexLock lock(mutex_);
+  return stopped_;
+}
+
 std::vector<PeerLink::Body> PeerLink::next_bodies() {
   std::vector<Body> taken;
   std::size_t n_bytes = 0;
@@ -101,6 +106,7 @@ void PeerLink::send_bodies() {
     const auto answer = guarded([&] { return client_.call(address_.peer, kStoreBodies, message); });
     const auto stored =
         answer ? read_numbers(*answer) : Result<std::vector<std::uint64_t>>(fail(answer.error()));
+    if (is_stopped()) return;  // the node may not be a member any more
     owner_.on_reachable(peer_, answer.has_value());
     std::vector<Body> again;
     for (std::size_t i = 0; i < bodies.size(); ++i) {
@@ -128,6 +134,7 @@ void PeerLink::send_notices() {
         guarded([&] { return client_.call(address_.peer, kApplyCommitted, message); });
     const auto applied =
         answer ? read_numbers(*answer) : Result<std::vector<std::uint64_t>>(fail(answer.error()));
+    if (is_stopped()) return;
     owner_.on_reachable(peer_, answer.has_value());
     bool is_done = applied && applied->size() == notices.size();
     if (is_done) {

@@ -59,6 +59,7 @@ class PeerLink {
   [[nodiscard]] std::map<engine::ShardName, engine::EntryId> next_notices() QV_EXCLUDES(mutex_);
   void put_back(std::vector<Body> bodies) QV_EXCLUDES(mutex_);
   void put_back(const std::map<engine::ShardName, engine::EntryId>& notices) QV_EXCLUDES(mutex_);
+  [[nodiscard]] bool is_stopped() QV_EXCLUDES(mutex_);
   /// Waits before a failed message is sent again.
   void pause() QV_EXCLUDES(mutex_);
 

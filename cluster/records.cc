@@ -73,6 +73,25 @@ std::optional<Value> object_of(std::string_view text) {
   return *std::move(value);
 }
 
+std::string_view to_text(MemberState state) {
+  switch (state) {
+    case MemberState::kActive:
+      return "active";
+    case MemberState::kLeaving:
+      return "leaving";
+    case MemberState::kJoining:
+      break;
+  }
+  return "joining";
+}
+
+std::optional<MemberState> state_of(std::string_view text) {
+  for (const auto state : {MemberState::kJoining, MemberState::kActive, MemberState::kLeaving}) {
+    if (text == to_text(state)) return state;
+  }
+  return std::nullopt;
+}
+
 std::optional<MemberSet> decode_set(std::string_view text) {
   const auto value = object_of(text);
   if (!value) return std::nullopt;
@@ -87,10 +106,10 @@ std::optional<MemberSet> decode_set(std::string_view text) {
   for (const auto& [key, member] : *members->as_object()) {
     const auto id = number_of(key);
     const auto address = address_of(member);
-    const auto* state = text_of(member, "state");
-    if (!id || !address || state == nullptr) return std::nullopt;
-    set.members[*id] = {*address,
-                        *state == "active" ? MemberState::kActive : MemberState::kJoining};
+    const auto* word = text_of(member, "state");
+    const auto state = word == nullptr ? std::nullopt : state_of(*word);
+    if (!id || !address || !state) return std::nullopt;
+    set.members[*id] = {*address, *state, member.find_unsigned("replaces").value_or(0)};
   }
   return set;
 }
@@ -132,20 +151,28 @@ std::optional<std::map<std::string, std::string>> decode_aliases(std::string_vie
   return aliases;
 }
 
+bool read_set(const KeyValue& item, GroupState& group) {
+  group.set = decode_set(item.value);
+  group.set_revision = item.mod_revision;
+  return group.set.has_value();
+}
+
+bool read_leader(const KeyValue& item, GroupState& group) {
+  const auto id = number_of(item.value);
+  group.leader = id.value_or(0);
+  group.leader_lease = item.lease;
+  group.epoch = item.create_revision;
+  return id.has_value();
+}
+
 /// Fills `state` from one key, given without the prefix.
 bool read_key(std::string_view key, const KeyValue& item, ClusterState& state) {
   const auto after = [&](std::string_view prefix) { return key.substr(prefix.size()); };
-  if (key == "set") {
-    state.set = decode_set(item.value);
-    state.set_revision = item.mod_revision;
-    return state.set.has_value();
-  }
-  if (key == "leader") {
-    const auto id = number_of(item.value);
-    state.leader = id.value_or(0);
-    state.leader_lease = item.lease;
-    state.epoch = item.create_revision;
-    return id.has_value();
+  if (key == "set") return read_set(item, state);
+  if (key == "leader") return read_leader(item, state);
+  if (key.starts_with("set/")) return read_set(item, state.placed[std::string(after("set/"))]);
+  if (key.starts_with("leader/")) {
+    return read_leader(item, state.placed[std::string(after("leader/"))]);
   }
   if (key == "aliases") {
     auto aliases = decode_aliases(item.value);
@@ -159,6 +186,7 @@ bool read_key(std::string_view key, const KeyValue& item, ClusterState& state) {
     const auto address = value ? address_of(*value) : std::nullopt;
     if (id && address) state.alive[*id] = *address;
     if (id) state.alive_leases[*id] = item.lease;
+    if (id && value && value->find_unsigned("placing") == kVersion) state.can_place.insert(*id);
     return id && address;
   }
   if (key.starts_with("collections/")) {
@@ -206,6 +234,12 @@ Keys::Keys(std::string_view cluster_name)
     : state_(fmt::format("/quiver/{}/state/", cluster_name)),
       log_(fmt::format("/quiver/{}/log/", cluster_name)) {}
 
+std::string Keys::set(std::string_view cluster_id) const {
+  return cluster_id.empty() ? set() : fmt::format("{}set/{}", state_, cluster_id);
+}
+std::string Keys::leader(std::string_view cluster_id) const {
+  return cluster_id.empty() ? leader() : fmt::format("{}leader/{}", state_, cluster_id);
+}
 std::string Keys::alive(NodeId node) const { return fmt::format("{}alive/{}", state_, node); }
 std::string Keys::collection(std::string_view name) const {
   return fmt::format("{}collections/{}", state_, name);
@@ -238,7 +272,38 @@ std::string Keys::headers_of(const engine::ShardName& shard) const {
 
 bool MemberSet::is_active(NodeId node) const {
   const auto found = members.find(node);
+  return found != members.end() && found->second.state != MemberState::kJoining;
+}
+
+bool MemberSet::answers_reads(NodeId node) const {
+  const auto found = members.find(node);
   return found != members.end() && found->second.state == MemberState::kActive;
+}
+
+std::uint32_t MemberSet::n_active() const {
+  return static_cast<std::uint32_t>(
+      std::ranges::count_if(members, [&](const auto& member) { return is_active(member.first); }));
+}
+
+std::uint32_t MemberSet::quorum() const { return std::max(n_nodes, n_active()) / 2 + 1; }
+
+NodeId MemberSet::find(MemberState state) const {
+  const auto found = std::ranges::find_if(
+      members, [&](const auto& member) { return member.second.state == state; });
+  return found == members.end() ? 0 : found->first;
+}
+
+const GroupState& ClusterState::group_of(std::string_view cluster_id) const {
+  const auto found = placed.find(cluster_id);
+  return found == placed.end() ? *this : found->second;
+}
+
+const std::pair<const std::string, CollectionRecord>* ClusterState::find(
+    std::string_view name_or_alias) const {
+  const std::string name(name_or_alias);
+  const auto alias = aliases.find(name);
+  const auto found = collections.find(alias == aliases.end() ? name : alias->second);
+  return found == collections.end() ? nullptr : &*found;
 }
 
 Revision ClusterState::catalog_revision() const {
@@ -267,6 +332,7 @@ Result<ClusterState> parse_state(const Keys& keys, const RangeAnswer& answer) {
     const auto key = std::string_view(item.key).substr(keys.state().size());
     if (!read_key(key, item, state)) return bad_value(item.key, item.value);
   }
+  std::erase_if(state.placed, [](const auto& group) { return !group.second.set; });
   set_dropped_apart(state);
   return state;
 }
@@ -275,8 +341,8 @@ std::string encode_set(const MemberSet& set) {
   Object members;
   for (const auto& [id, member] : set.members) {
     Value value = to_value(member.address);
-    const bool is_active = member.state == MemberState::kActive;
-    value.as_object()->push_back({"state", Value(std::string(is_active ? "active" : "joining"))});
+    value.as_object()->push_back({"state", Value(std::string(to_text(member.state)))});
+    if (member.replaces != 0) value.as_object()->push_back({"replaces", Value(member.replaces)});
     members.push_back({std::to_string(id), std::move(value)});
   }
   return payload::to_json(Value(Object{{"v", Value(kVersion)},
@@ -288,7 +354,13 @@ std::string encode_set(const MemberSet& set) {
 std::string encode_address(const NodeAddress& address) {
   Value value = to_value(address);
   value.as_object()->push_back({"v", Value(kVersion)});
+  value.as_object()->push_back({"placing", Value(kVersion)});
   return payload::to_json(value);
+}
+
+std::optional<NodeAddress> decode_address(std::string_view text) {
+  const auto value = object_of(text);
+  return value ? address_of(*value) : std::nullopt;
 }
 
 std::string encode_header(const Header& header) {

@@ -25,6 +25,9 @@ class Keys {
   [[nodiscard]] const std::string& state() const { return state_; }
   [[nodiscard]] std::string set() const { return state_ + "set"; }
   [[nodiscard]] std::string leader() const { return state_ + "leader"; }
+  /// Of the nodes that hold the collection, if it is placed. "": of the whole cluster.
+  [[nodiscard]] std::string set(std::string_view cluster_id) const;
+  [[nodiscard]] std::string leader(std::string_view cluster_id) const;
   [[nodiscard]] std::string aliases() const { return state_ + "aliases"; }
   [[nodiscard]] std::string alive(NodeId node) const;
   [[nodiscard]] std::string collection(std::string_view name) const;
@@ -49,6 +52,7 @@ class Keys {
 enum class MemberState : std::uint8_t {
   kJoining,  ///< gets entries, does not count for the majority
   kActive,
+  kLeaving,  ///< counts as an active one until it is removed, answers no reads
 };
 
 /// The nodes that count, and how many there are to be.
@@ -57,13 +61,20 @@ struct MemberSet {
   struct Member {
     NodeAddress address;
     MemberState state = MemberState::kJoining;
+    NodeId replaces = 0;  ///< joining: the member that leaves once this one counts; 0: none
     bool operator==(const Member&) const = default;
   };
   std::uint32_t n_nodes = 0;
   std::map<NodeId, Member> members;
 
-  [[nodiscard]] std::uint32_t quorum() const { return n_nodes / 2 + 1; }
+  /// While more than `n_nodes` count, a majority of those.
+  [[nodiscard]] std::uint32_t quorum() const;
+  /// True if the node counts: it is active or leaving.
   [[nodiscard]] bool is_active(NodeId node) const;
+  [[nodiscard]] bool answers_reads(NodeId node) const;
+  [[nodiscard]] std::uint32_t n_active() const;
+  /// The one that joins or leaves; 0: none.
+  [[nodiscard]] NodeId find(MemberState state) const;
   bool operator==(const MemberSet&) const = default;
 };
 
@@ -81,16 +92,27 @@ struct CollectionRecord {
   Revision revision = 0;
 };
 
-/// All state keys at one revision.
-struct ClusterState {
-  Revision revision = 0;
+/// Nodes that hold the same collections, and the one of them that leads.
+struct GroupState {
   std::optional<MemberSet> set;
   Revision set_revision = 0;
   NodeId leader = 0;  ///< 0: nobody
   LeaseId leader_lease = 0;
   std::int64_t epoch = 0;  ///< of the leader
+
+  /// True if the node holds what the group holds, or is to.
+  [[nodiscard]] bool has(NodeId node) const { return set && set->members.contains(node); }
+};
+
+/// All state keys at one revision. As a group: all nodes, and the collections that are not placed.
+struct ClusterState : GroupState {
+  Revision revision = 0;
   std::map<NodeId, NodeAddress> alive;
   std::map<NodeId, LeaseId> alive_leases;
+  /// Nodes whose version knows that collections may be on some nodes only.
+  std::set<NodeId> can_place;
+  /// By `cluster_id`: collections that are on some nodes only, each with a group of its own.
+  std::map<std::string, GroupState, std::less<>> placed;
   std::map<std::string, CollectionRecord> collections;
   std::map<std::string, std::string> aliases;  ///< alias to collection
   Revision aliases_revision = 0;
@@ -101,6 +123,15 @@ struct ClusterState {
   std::map<engine::ShardName, engine::EntryNumber> bases;
 
   std::map<std::string, std::string> restores;  ///< id of the collection to come, to its name
+
+  [[nodiscard]] bool is_placed(std::string_view cluster_id) const {
+    return placed.contains(cluster_id);
+  }
+  /// Of a placed collection, else of the cluster.
+  [[nodiscard]] const GroupState& group_of(std::string_view cluster_id) const;
+  /// The collection, by name or alias; nullptr if there is none.
+  [[nodiscard]] const std::pair<const std::string, CollectionRecord>* find(
+      std::string_view name_or_alias) const;
 
   /// True if the log of the collection has no beginning any more, or never had: a node without the
   /// collection needs a copy of it.
@@ -115,7 +146,9 @@ struct ClusterState {
 [[nodiscard]] Result<ClusterState> parse_state(const Keys& keys, const RangeAnswer& answer);
 
 [[nodiscard]] std::string encode_set(const MemberSet& set);
+/// Of a node that is alive; it says that this version knows placed collections.
 [[nodiscard]] std::string encode_address(const NodeAddress& address);
+[[nodiscard]] std::optional<NodeAddress> decode_address(std::string_view text);
 [[nodiscard]] std::string encode_header(const Header& header);
 /// `key`: ends with the number.
 [[nodiscard]] Result<Header> decode_header(std::string_view key, std::string_view value);

@@ -29,6 +29,33 @@ std::string row_of(const Value& node) {
                      node.find_unsigned("lag_entries").value_or(0));
 }
 
+/// A line for each collection that is on some nodes only; "" without any.
+std::string placements_table(const Value& cluster) {
+  constexpr std::string_view kPlacement = "{:<32} {:>6} {:<20} {}\n";
+  const Value* placements = cluster.find("placements");
+  const auto* rows = placements == nullptr ? nullptr : placements->as_array();
+  if (rows == nullptr || rows->empty()) return "";
+  std::string table = "\n" + fmt::format(kPlacement, "collection", "factor", "leader", "nodes");
+  for (const Value& row : *rows) {
+    const Value* replicas = row.find("replicas");
+    std::string nodes;
+    if (replicas != nullptr && replicas->as_array() != nullptr) {
+      for (const Value& replica : *replicas->as_array()) {
+        const std::string_view state = text_member(replica, "state");
+        nodes += fmt::format("{}{}{}{}", nodes.empty() ? "" : ", ",
+                             replica.find_unsigned("peer_id").value_or(0),
+                             state == "active" ? "" : fmt::format(" {}", state),
+                             is_true(replica, "alive") ? "" : " down");
+      }
+    }
+    const auto leader = row.find_unsigned("leader");
+    table += fmt::format(kPlacement, text_member(row, "collection"),
+                         row.find_unsigned("replication_factor").value_or(0),
+                         leader ? std::to_string(*leader) : "none", nodes);
+  }
+  return table;
+}
+
 }  // namespace
 
 Result<std::string> cluster_table(std::string_view body) {
@@ -44,10 +71,11 @@ Result<std::string> cluster_table(std::string_view body) {
   std::string table = fmt::format(kRow, "node", "peer", "alive", "leads", "active", "lag");
   for (const Value& node : *nodes->as_array()) table += row_of(node);
   const bool is_up = is_true(*result, "ledger_up");
-  return table + fmt::format("ledger {}, {} of {} nodes must have a change\n",
-                             is_up ? "up" : "down",
-                             result->find_unsigned("write_quorum").value_or(0),
-                             result->find_unsigned("n_nodes").value_or(0));
+  return table +
+         fmt::format("ledger {}, {} of {} nodes must have a change\n", is_up ? "up" : "down",
+                     result->find_unsigned("write_quorum").value_or(0),
+                     result->find_unsigned("n_nodes").value_or(0)) +
+         placements_table(*result);
 }
 
 Result<> run_cluster_status(const ClusterStatusOptions& options) {

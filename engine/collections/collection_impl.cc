@@ -351,7 +351,7 @@ Result<> CollectionImpl::submit(const Shards& shards, std::vector<UpdatePart> pa
       join->part_done({}, confirmed ? Result<std::vector<Seq>>() : fail(confirmed.error()));
     };
     if (is_replicated()) {
-      context_.replication->confirm_leads(answer);
+      context_.replication->confirm_leads(config_.load()->cluster_id, answer);
     } else {
       context_.lanes->post(Priority::kHigh, [answer] { answer({}); });
     }
@@ -684,7 +684,8 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
 }
 
 Result<> CollectionImpl::confirm_leads() const {
-  return is_replicated() ? wait_for_confirmed_lead(*context_.replication) : Result<>();
+  if (!is_replicated()) return {};
+  return wait_for_confirmed_lead(*context_.replication, config_.load()->cluster_id);
 }
 
 Result<> CollectionImpl::check_place() {
@@ -700,7 +701,9 @@ Result<> CollectionImpl::check_place() {
 }
 
 Result<> CollectionImpl::check_gates() const {
-  if (is_replicated()) QV_TRY(context_.replication->check_leads());
+  if (is_replicated()) {
+    QV_TRY(context_.replication->check_leads(config_.load()->cluster_id));
+  }
   QV_TRY(context_.write_gate->check());
   return place_.check();
 }

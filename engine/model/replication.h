@@ -46,16 +46,16 @@ class Replication {
 
   virtual ~Replication() = default;
 
-  /// kUnavailable, naming the node that leads, unless this one does.
-  [[nodiscard]] virtual Result<> check_leads() const = 0;
+  /// kUnavailable, naming the node that leads the collection, unless this one does.
+  [[nodiscard]] virtual Result<> check_leads(const std::string& cluster_id) const = 0;
   /// Makes the entry count, all or nothing; this node has stored the body. Calls `done` once, from
   /// any thread. If an error says that the outcome is not known, the entry may count all the same:
   /// then it comes back as a committed one.
   virtual void commit(const ShardName& shard, std::shared_ptr<const Entry> entry,
                       Done done) noexcept = 0;
-  /// For requests that change nothing: calls `done` once, with success if this node still leads
-  /// and so nothing of another leader is missing here. The ledger is asked.
-  virtual void confirm_leads(Done done) noexcept = 0;
+  /// For requests that change nothing: calls `done` once, with success if this node still leads the
+  /// collection and so nothing of another leader is missing here. The ledger is asked.
+  virtual void confirm_leads(const std::string& cluster_id, Done done) noexcept = 0;
   /// Makes a configuration that was made of `base` count for all nodes. kUnavailable if the ledger
   /// has another one than `base`.
   [[nodiscard]] virtual Result<> commit_config(const std::string& name,
@@ -68,7 +68,8 @@ class Replication {
 };
 
 /// `Replication::confirm_leads`, and waits for its outcome.
-[[nodiscard]] Result<> wait_for_confirmed_lead(Replication& replication);
+[[nodiscard]] Result<> wait_for_confirmed_lead(Replication& replication,
+                                               const std::string& cluster_id);
 
 /// What the cluster asks of a shard on this node. Thread-safe.
 class Replica {

@@ -63,7 +63,7 @@ void ReplicatedLog::append(const Staging& group, const Committed& committed) noe
 }
 
 Result<> ReplicatedLog::begin(const Staging& group, const Committed& committed) {
-  QV_TRY(replication_.check_leads());
+  QV_TRY(replication_.check_leads(name_.collection));
   auto entry = std::make_shared<Entry>();
   entry->body = encode_entry(group.changes());
   entry->id = {applied_ + 1, entry_hash(entry->body)};
@@ -96,7 +96,7 @@ void ReplicatedLog::end(const Staging& group, EntryNumber number, const Committe
 /// A node that does not lead any more may lack what another leader has changed since.
 void ReplicatedLog::confirm(const Committed& committed) noexcept {
   set_busy(true);
-  replication_.confirm_leads([this, &committed](const Result<>& outcome) {
+  replication_.confirm_leads(name_.collection, [this, &committed](const Result<>& outcome) {
     lane_.post([this, &committed, outcome] {
       set_busy(false);
       committed(outcome);

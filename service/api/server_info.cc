@@ -81,6 +81,7 @@ Result<ShardSizes> shard_sizes(Call& call, const OpenCollection& target) {
   const cluster::Node* node = call.runtime().options().cluster.node;
   if (node != nullptr) sizes.cluster = node->view();
   sizes.is_alone = node != nullptr && target.collection->config()->cluster_id.empty();
+  if (node != nullptr) sizes.placement = node->placement(target.name);
   for (const auto& shard : target.collection->shards()) {
     auto& size = sizes.shards.emplace_back();
     size.number = shard.number;
@@ -88,6 +89,29 @@ Result<ShardSizes> shard_sizes(Call& call, const OpenCollection& target) {
     for (const auto& segment : shard.segments) size.n_points += segment.n_points;
   }
   return sizes;
+}
+
+Result<std::optional<ShardSizes>> shards_elsewhere(Call& call, const std::string& collection) {
+  QV_TRY(call.check_access(Access::kReadExtras, collection));
+  const cluster::Node* node = call.runtime().options().cluster.node;
+  const auto holders = node == nullptr ? std::nullopt : node->holders(collection);
+  if (!holders || holders->is_here) return std::optional<ShardSizes>();
+  ShardSizes sizes;
+  sizes.placement = node->placement(collection);
+  if (!sizes.placement) return std::optional<ShardSizes>();
+  sizes.cluster = node->view();
+  sizes.peer_id = sizes.cluster->self;
+  const auto& config = sizes.placement->config;
+  for (const std::uint32_t number : engine::shard_numbers(config)) {
+    sizes.shards.push_back({number, std::nullopt, 0});
+  }
+  for (const auto& keyed : config.shard_keys) {
+    for (const std::uint32_t number : keyed.shards) {
+      const auto shard = std::ranges::find(sizes.shards, number, &ShardSizes::Shard::number);
+      if (shard != sizes.shards.end()) shard->key = keyed.key;
+    }
+  }
+  return std::optional(std::move(sizes));
 }
 
 Result<CollectionParts> collection_parts(Call& call, const OpenCollection& target) {

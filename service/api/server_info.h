@@ -45,7 +45,8 @@ struct Telemetry {
   std::vector<CollectionTelemetry> collections;  ///< the open ones, by name
 };
 
-/// The shards of a collection, all of which are on this server, and on every other node.
+/// The shards of a collection. They are on this server, and on every other node, unless the
+/// collection is placed.
 struct ShardSizes {
   struct Shard {
     std::uint32_t number = 0;
@@ -56,10 +57,15 @@ struct ShardSizes {
   std::vector<Shard> shards;
   std::optional<cluster::NodeView> cluster;  ///< nullopt: the server is alone
   bool is_alone = false;  ///< the server is a node, and the collection is no part of the cluster
+  std::optional<cluster::PlacementView> placement;  ///< nullopt: on all nodes
 };
 /// The id of the node. Of a server that is alone, the number until it ends; below 2^53.
 [[nodiscard]] std::uint64_t peer_id(const Call& call);
 [[nodiscard]] Result<ShardSizes> shard_sizes(Call& call, const OpenCollection& target);
+/// Of a collection that this node does not have, or not yet; no points are counted. nullopt: it is
+/// here, or there is none.
+[[nodiscard]] Result<std::optional<ShardSizes>> shards_elsewhere(Call& call,
+                                                                 const std::string& collection);
 
 /// What a collection consists of. Takes time as `TelemetryParts::shards` does.
 struct CollectionParts {

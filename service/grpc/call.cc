@@ -116,15 +116,29 @@ Decoded<> UnaryCall::handle() {
                                           method().unbuilt_feature, method().name)));
   }
   CallForwarder* forwarder = front_.forwarder();
-  if (forwarder == nullptr || method().effect == api::Effect::kLocal || forwarder->leads()) {
-    return handle_here();
-  }
+  if (forwarder == nullptr) return handle_here();
+  auto target = target_of(*forwarder);
+  if (forwarder->is_here(target)) return handle_here();
   if (head_.is_forwarded) {
     reply_.is_not_leading = true;
-    return fail(Code::kUnavailable, "the node does not lead now, " + forwarder->describe_leader());
+    return fail(Code::kUnavailable, forwarder->describe(target));
   }
-  forwarder->answer_elsewhere(*this);
+  forwarder->answer_elsewhere(*this, std::move(target));
   return {};
+}
+
+CallForwarder::Target UnaryCall::target_of(const CallForwarder& forwarder) const {
+  CallForwarder::Target target{method().effect, {}};
+  const bool is_asked =
+      target.effect == api::Effect::kLocal || target.effect == api::Effect::kChange;
+  if (!is_asked || !forwarder.has_placements()) return target;
+  if (!message_->is_compressed) {
+    target.collection = first_text(message_->bytes);
+    return target;
+  }
+  const auto bytes = gunzip(message_->bytes, front_.limits().max_message_bytes);
+  if (bytes) target.collection = first_text(*bytes);  // else the handler says what is wrong
+  return target;
 }
 
 Decoded<> UnaryCall::handle_here() {
@@ -132,7 +146,7 @@ Decoded<> UnaryCall::handle_here() {
   set_when_overloaded(method().when_overloaded);
   const bool is_large = message_->bytes.size() > front_.limits().inline_message_bytes;
   if (message_->is_compressed || is_large) {
-    if (method().effect == api::Effect::kLocal && give_up_at_) set_timeout(seconds_left());
+    if (api::changes_nothing_shared(method().effect) && give_up_at_) set_timeout(seconds_left());
     const api::load::Work kind{api::load::Verb::kDecode, message_->bytes.size()};
     return on_compute(*this, kind, method().handler);
   }

@@ -98,6 +98,8 @@ class UnaryCall final : public IncomingCall, public Rpc {
   Decoded<> dispatch();
   Decoded<> look_up_and_handle();
   Decoded<> handle();
+  /// Who is to answer it in a cluster.
+  [[nodiscard]] CallForwarder::Target target_of(const CallForwarder& forwarder) const;
   void note(int code) noexcept;
   void write_audit(int code, access::AuditLog& log);
   void write_request(int code);

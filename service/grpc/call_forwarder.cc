@@ -1,6 +1,8 @@
 #include "service/grpc/call_forwarder.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
 
 #include <utility>
 
@@ -12,7 +14,8 @@
 namespace quiver::service::rpc {
 namespace {
 
-/// Calls that wait for the leader at a time; they mostly sleep.
+/// Changes that wait for a leader at a time, and reads that wait for another node; they mostly
+/// sleep.
 constexpr std::size_t kThreads = 32;
 
 peer::ForwardedAnswer unavailable(const std::string& text) {
@@ -49,63 +52,119 @@ class Waiter final : public CallOwner {
 }  // namespace
 
 CallForwarder::CallForwarder(const api::ClusterOptions& options)
-    : options_(options), self_(options.node->view().self), executor_(kThreads, "grpc-forward") {}
+    : options_(options),
+      self_(options.node->view().self),
+      executor_(kThreads, "grpc-forward"),
+      readers_(kThreads, "grpc-read-away") {}
 
-bool CallForwarder::leads() const {
-  const auto leader = options_.node->leader();
+CallForwarder::Leader CallForwarder::leader_for(const Target& target) const {
+  const bool is_of_collection = target.effect == api::Effect::kChange;
+  return is_of_collection ? options_.node->leader_of(target.collection) : options_.node->leader();
+}
+
+bool CallForwarder::is_here(const Target& target) const {
+  if (target.effect == api::Effect::kHere) return true;
+  if (target.effect == api::Effect::kLocal) {
+    const auto holders = options_.node->holders(target.collection);
+    return !holders || holders->is_here;
+  }
+  const Leader leader = leader_for(target);
   return leader && !*leader;
 }
 
-std::string CallForwarder::describe_leader() const {
-  const auto leader = options_.node->leader();
-  if (!leader) return leader.error().message();
-  return "the leader is " + (*leader ? (*leader)->peer : "this node");
+std::string CallForwarder::describe(const Target& target) const {
+  if (target.effect == api::Effect::kLocal) {
+    return fmt::format("the node does not have collection `{}` now", target.collection);
+  }
+  const Leader leader = leader_for(target);
+  const std::string who = leader ? "the leader is " + (*leader ? (*leader)->peer : "this node")
+                                 : leader.error().message();
+  return "the node does not lead now, " + who;
 }
 
-void CallForwarder::answer_elsewhere(UnaryCall& call) {
-  auto work = [this, &call] { answer_by_leader(call); };
+void CallForwarder::answer_elsewhere(UnaryCall& call, Target target) {
+  Executor& executor = target.effect == api::Effect::kLocal ? readers_ : executor_;
+  auto work = [this, &call, target = std::move(target)] { answer_by_other(call, target); };
   auto refuse = [&call](const Error& error) { call.error(status_of(ApiError(error))); };
-  api::run_on(executor_, call, std::move(work), std::move(refuse));
+  api::run_on(executor, call, std::move(work), std::move(refuse));
 }
 
-void CallForwarder::answer_by_leader(UnaryCall& call) {
+void CallForwarder::answer_by_other(UnaryCall& call, const Target& target) {
   call.run([&](Rpc&) -> Decoded<> {
     call.trace().enter_stage("Forward", tracing::SpanKind::kClient);
     const std::string message = call.to_forward(self_).SerializeAsString();
     std::string reason;
-    bool is_here = false;
+    bool is_answered_here = false;
     auto answer = api::until_answered(call, options_.leader_patience, [&]() -> Answer {
-      const auto leader = options_.node->leader();
-      is_here = leader && !*leader;
-      if (is_here) return peer::ForwardedAnswer();
-      if (leader) return send(**leader, message, reason);
-      reason = leader.error().message();
-      return std::nullopt;
+      is_answered_here = is_here(target);
+      if (is_answered_here) return peer::ForwardedAnswer();
+      return attempt(target, message, reason);
     });
     call.trace().leave_stage();
-    if (is_here) return call.handle_here();
-    call.relay(answer ? *std::move(answer) : unavailable("the change was not made: " + reason));
+    if (is_answered_here) return call.handle_here();
+    const bool is_read = target.effect == api::Effect::kLocal;
+    const std::string what =
+        is_read ? fmt::format("no node with collection `{}` answers: ", target.collection)
+                : "the change was not made: ";
+    call.relay(answer ? *std::move(answer) : unavailable(what + reason));
     return {};
   });
 }
 
+/// Who answers is asked anew each time: the collection may move, or have another leader.
+CallForwarder::Answer CallForwarder::attempt(const Target& target, const std::string& message,
+                                             std::string& reason) {
+  if (target.effect != api::Effect::kLocal) {
+    const Leader leader = leader_for(target);
+    if (leader && *leader) return send(**leader, message, reason, target.effect);
+    reason = leader ? "this node is about to lead" : leader.error().message();
+    return std::nullopt;
+  }
+  const auto holders = options_.node->holders(target.collection);
+  if (!holders) return std::nullopt;
+  for (const auto& node : holders->others) {
+    auto answer = send(node, message, reason, target.effect);
+    if (answer) return answer;
+  }
+  return std::nullopt;
+}
+
 /// nullopt: nothing was done, for a `reason` that may pass.
-CallForwarder::Answer CallForwarder::send(const cluster::NodeAddress& leader,
-                                          const std::string& message, std::string& reason) {
-  const auto bytes = options_.peers->call(leader.peer, api::kForwardedCallVerb, message);
+CallForwarder::Answer CallForwarder::send(const cluster::NodeAddress& node,
+                                          const std::string& message, std::string& reason,
+                                          api::Effect effect) {
+  const auto bytes = options_.peers->call(node.peer, api::kForwardedCallVerb, message);
   if (!bytes) {
     const Error& error = bytes.error();
     reason = error.message();
-    if (error.code() == Code::kUnavailable) return std::nullopt;
+    if (error.code() == Code::kUnavailable || effect == api::Effect::kLocal) return std::nullopt;
     return error.code() == Code::kDeadlineExceeded
                ? unavailable(reason + "; the operation may be sent again")
                : unavailable("the change was not made: " + reason);
   }
   peer::ForwardedAnswer answer;
-  if (!answer.ParseFromString(*bytes)) return unavailable("the leader's answer is damaged");
+  if (!answer.ParseFromString(*bytes)) return unavailable("the other node's answer is damaged");
   if (!answer.is_not_leading()) return answer;
   reason = answer.text();
   return std::nullopt;
+}
+
+std::string first_text(std::string_view message) {
+  using google::protobuf::internal::WireFormatLite;
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(message.data()),
+                                            static_cast<int>(message.size()));
+  constexpr std::uint32_t kFirst =
+      WireFormatLite::MakeTag(1, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+  std::string text;
+  while (const std::uint32_t tag = in.ReadTag()) {
+    if (tag == kFirst) {
+      std::uint32_t n = 0;
+      if (!in.ReadVarint32(&n) || !in.ReadString(&text, static_cast<int>(n))) return "";
+      return text;
+    }
+    if (!WireFormatLite::SkipField(&in, tag)) return "";
+  }
+  return "";
 }
 
 Result<std::string> answer_forwarded(GrpcFront& front, std::string_view bytes) {

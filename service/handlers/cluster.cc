@@ -28,43 +28,95 @@ void write_shard(json::Writer& out, const api::ShardSizes::Shard& shard) {
   json::write_shard_key(out, *shard.key);
 }
 
-/// Every node has a copy of every shard.
-void write_remote_shards(json::Writer& out, const api::ShardSizes& shards) {
+void write_remote_shard(json::Writer& out, const api::ShardSizes::Shard& shard,
+                        cluster::NodeId peer, api::ReplicaState state) {
+  out.begin_object();
+  write_shard(out, shard);
+  out.member("peer_id", peer);
+  out.member("state", to_string(state));
+  out.end_object();
+}
+
+void write_placed_shards(json::Writer& out, const api::ShardSizes& shards) {
   out.begin_array();
-  const auto members = shards.cluster && !shards.is_alone ? shards.cluster->members : Members();
-  for (const auto& member : members) {
-    if (member.id == shards.peer_id) continue;
+  for (const auto& replica : shards.placement->replicas) {
+    if (replica.id == shards.peer_id) continue;
+    for (const auto& shard : shards.shards) {
+      write_remote_shard(out, shard, replica.id, api::state_of(replica));
+    }
+  }
+  out.end_array();
+}
+
+/// All shards move together.
+void write_transfers(json::Writer& out, const api::ShardSizes& shards) {
+  const auto transfer = shards.placement ? api::transfer_of(*shards.placement) : std::nullopt;
+  out.begin_array();
+  if (transfer) {
     for (const auto& shard : shards.shards) {
       out.begin_object();
       write_shard(out, shard);
-      out.member("peer_id", member.id);
-      out.member("state", to_string(api::state_of(member)));
+      out.member("from", transfer->from);
+      out.member("to", transfer->to);
+      out.member("sync", true);
+      out.member("method", "snapshot");
       out.end_object();
     }
   }
   out.end_array();
 }
 
-void write_cluster(json::Writer& out, const api::ShardSizes& shards) {
+/// Every node has a copy of every shard, unless the collection is placed.
+void write_remote_shards(json::Writer& out, const api::ShardSizes& shards) {
+  if (shards.placement) return write_placed_shards(out, shards);
+  out.begin_array();
+  const auto members = shards.cluster && !shards.is_alone ? shards.cluster->members : Members();
+  for (const auto& member : members) {
+    if (member.id == shards.peer_id) continue;
+    for (const auto& shard : shards.shards) {
+      write_remote_shard(out, shard, member.id, api::state_of(member));
+    }
+  }
+  out.end_array();
+}
+
+/// nullopt: the shards are on other nodes only.
+std::optional<std::string_view> local_state(const api::ShardSizes& shards) {
+  if (shards.placement) {
+    const auto* replica = api::local_replica(shards);
+    if (replica == nullptr) return std::nullopt;
+    return to_string(api::state_of(*replica));
+  }
   const auto* self = shards.cluster ? api::self_of(*shards.cluster) : nullptr;
-  const auto local_state = self == nullptr || self->is_active ? "Active" : "Partial";
+  return self == nullptr || self->is_active ? "Active" : "Partial";
+}
+
+void write_cluster(json::Writer& out, const api::ShardSizes& shards) {
+  const auto state = local_state(shards);
   out.begin_object();
   out.member("peer_id", shards.peer_id);
   out.member("shard_count", std::uint64_t{shards.shards.size()});
   out.key("local_shards");
   out.begin_array();
   for (const auto& shard : shards.shards) {
+    if (!state) break;
     out.begin_object();
     write_shard(out, shard);
     out.member("points_count", shard.n_points);
-    out.member("state", local_state);
+    out.member("state", *state);
     out.end_object();
   }
   out.end_array();
   out.key("remote_shards");
   write_remote_shards(out, shards);
   out.key("shard_transfers");
-  out.raw("[]");
+  write_transfers(out, shards);
+  if (shards.placement) {
+    out.member("replication_factor", std::uint64_t{shards.placement->factor});
+    out.member("write_quorum", std::uint64_t{shards.placement->write_quorum});
+    out.key("leader");
+    shards.placement->leader == 0 ? out.null() : out.u64(shards.placement->leader);
+  }
   if (shards.is_alone) out.member("alone", true);
   out.end_object();
 }
@@ -73,6 +125,16 @@ Decoded<Answer> collection_cluster(Exchange& x, OpenCollection collection) {
   QV_TRY(const auto shards, api::shard_sizes(x, collection));
   auto out = x.begin_result();
   write_cluster(out, shards);
+  x.end_result();
+  return Answer::kReady;
+}
+
+/// Each node knows where a collection is, also if it is not here.
+Decoded<Answer> answer_collection_cluster(Exchange& x) {
+  QV_TRY(const auto elsewhere, api::shards_elsewhere(x, x.captures[0]));
+  if (!elsewhere) return computing<collection_cluster>(x);
+  auto out = x.begin_result();
+  write_cluster(out, *elsewhere);
   x.end_result();
   return Answer::kReady;
 }
@@ -91,8 +153,8 @@ void add_cluster_routes(Routes& routes) {
   const auto add = [&](Method method, std::string_view pattern, Access access, Handler handler) {
     routes.push_back({method, pattern, access, handler});
   };
-  add(Method::kGet, "/collections/{collection_name}/cluster", Access::kReadExtras,
-      computing<collection_cluster>);
+  routes.push_back({Method::kGet, "/collections/{collection_name}/cluster", Access::kReadExtras,
+                    answer_collection_cluster, Effect::kHere});
   add(Method::kGet, "/collections/{collection_name}/memory", Access::kRead,
       computing<collection_memory>);
   add(Method::kPost, "/cluster/recover", Access::kManage, no_cluster);

@@ -318,13 +318,15 @@ void add_collection_routes(Routes& routes) {
   const auto change = [&](Method method, std::string_view pattern, Access access, Handler handler) {
     routes.push_back({method, pattern, access, handler, Effect::kChange});
   };
+  const std::string_view one = "/collections/{collection_name}";
   add(Method::kGet, "/collections", Access::kAny, list_collections);
   add(Method::kGet, "/collections/{collection_name}", Access::kRead, answer_info);
-  change(Method::kPut, "/collections/{collection_name}", Access::kManage, create_collection);
+  routes.push_back({Method::kPut, one, Access::kManage, create_collection, Effect::kCatalog});
   change(Method::kPatch, "/collections/{collection_name}", Access::kManage,
          patch_config<json::CollectionPatch>);
-  change(Method::kDelete, "/collections/{collection_name}", Access::kManage, delete_collection);
-  add(Method::kGet, "/collections/{collection_name}/exists", Access::kRead, answer_exists);
+  routes.push_back({Method::kDelete, one, Access::kManage, delete_collection, Effect::kCatalog});
+  routes.push_back({Method::kGet, "/collections/{collection_name}/exists", Access::kRead,
+                    answer_exists, Effect::kHere});
   add(Method::kGet, "/collections/{collection_name}/optimizations", Access::kRead,
       answer_optimizations);
   change(Method::kPut, "/collections/{collection_name}/vectors/{vector_name}", Access::kWriteExtras,
@@ -347,10 +349,10 @@ void add_collection_routes(Routes& routes) {
 
 void add_alias_routes(Routes& routes) {
   routes.insert(routes.end(), {{Method::kPost, "/collections/aliases", Access::kManage,
-                                change_aliases, Effect::kChange},
+                                change_aliases, Effect::kCatalog},
                                {Method::kGet, "/aliases", Access::kAny, list_all_aliases},
                                {Method::kGet, "/collections/{collection_name}/aliases",
-                                Access::kRead, list_collection_aliases}});
+                                Access::kRead, list_collection_aliases, Effect::kHere}});
 }
 
 void add_index_routes(Routes& routes) {

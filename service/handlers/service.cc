@@ -108,8 +108,10 @@ Decoded<Answer> cluster(Exchange& x) {
     x.result_raw(R"({"status":"disabled"})");
     return Answer::kReady;
   }
+  QV_TRY(const auto placements, api::placements(x));
   auto out = x.begin_result();
-  json::write_cluster(out, *view, static_cast<double>(unix_time_ms()) / kMillisPerSecond);
+  json::write_cluster(out, *view, placements,
+                      static_cast<double>(unix_time_ms()) / kMillisPerSecond);
   x.end_result();
   return Answer::kReady;
 }

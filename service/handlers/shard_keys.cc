@@ -54,6 +54,17 @@ Decoded<Answer> change_cluster(Exchange& x, OpenCollection collection) {
     api::delete_shard_key(x, collection, std::move(*key), answer_true(x));
     return Answer::kLater;
   }
+  const auto* replicas = std::get_if<api::ReplicaRequest>(&change);
+  if (replicas != nullptr && x.runtime().options().cluster.node != nullptr) {
+    api::change_replicas(x, collection, *replicas, answer_true(x));
+    return Answer::kLater;
+  }
+  if (x.runtime().options().cluster.node != nullptr) {
+    return fail(ApiError(501,
+                         "Not implemented: a collection of a cluster takes move_shard, "
+                         "replicate_shard, drop_replica, abort_transfer, create_sharding_key and "
+                         "drop_sharding_key"));
+  }
   return fail(ApiError(405,
                        "Method not allowed: the server is running in standalone mode, it can "
                        "create and drop sharding keys, but not move shards"));

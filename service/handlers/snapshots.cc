@@ -292,18 +292,18 @@ template <Of of>
 void add_kept(Routes& routes, std::string_view all, std::string_view one) {
   constexpr Access kReads = of == Of::kStorage ? Access::kGlobalRead : Access::kReadExtras;
   constexpr Access kWrites = of == Of::kStorage ? Access::kManage : Access::kWriteExtras;
-  routes.push_back({Method::kGet, all, kReads, list<of>});
-  routes.push_back({Method::kPost, all, kWrites, create<of>});
-  routes.push_back({Method::kGet, one, kReads, download<of>});
-  routes.push_back({Method::kDelete, one, kWrites, remove<of>});
+  routes.push_back({Method::kGet, all, kReads, list<of>, Effect::kHere});
+  routes.push_back({Method::kPost, all, kWrites, create<of>, Effect::kHere});
+  routes.push_back({Method::kGet, one, kReads, download<of>, Effect::kHere});
+  routes.push_back({Method::kDelete, one, kWrites, remove<of>, Effect::kHere});
 }
 
 template <Of of>
 void add_recovery(Routes& routes, std::string_view recover_path, std::string_view upload_path) {
   // In a cluster the node that has the archive sees to it that all nodes get it.
-  routes.push_back({Method::kPut, recover_path, Access::kManage, recover<of>});
+  routes.push_back({Method::kPut, recover_path, Access::kManage, recover<of>, Effect::kHere});
   routes.push_back(
-      {Method::kPost, upload_path, Access::kManage, upload, Effect::kLocal, make_upload_sink<of>});
+      {Method::kPost, upload_path, Access::kManage, upload, Effect::kHere, make_upload_sink<of>});
 }
 
 }  // namespace
@@ -321,7 +321,7 @@ void add_snapshot_routes(Routes& routes) {
                            "/collections/{collection_name}/shards/{shard_id}/snapshots/recover",
                            "/collections/{collection_name}/shards/{shard_id}/snapshots/upload");
   routes.push_back({Method::kGet, "/collections/{collection_name}/shards/{shard_id}/snapshot",
-                    Access::kWriteExtras, stream_shard});
+                    Access::kWriteExtras, stream_shard, Effect::kHere});
 }
 
 }  // namespace quiver::service

@@ -12,19 +12,25 @@
 namespace quiver::service {
 namespace {
 
-using Leader = Result<std::optional<cluster::NodeAddress>>;
-
-/// Requests that wait for the leader at a time; they mostly sleep.
+/// Changes that wait for a leader at a time, and reads that wait for another node; they mostly
+/// sleep.
 constexpr std::size_t kThreads = 32;
 /// Building a payload index may take long. A leader whose machine is gone is noticed sooner.
 constexpr client::CallLimits kLimits = {.connect = std::chrono::milliseconds(500),
                                         .answer = std::chrono::minutes(10)};
 constexpr auto kSilence = std::chrono::seconds(4);
-/// Marks the refusal of a node that does not lead.
+/// Marks the refusal of a node that does not lead, or does not have the collection.
 constexpr std::string_view kNotLeading = "x-quiver-not-leading";
 
 ApiError unavailable(std::string text) {
   return ApiError(Error(Code::kUnavailable, std::move(text)));
+}
+
+/// Of what is not one, as the creation of a job, nothing may be done twice.
+bool is_read(const Exchange& exchange) {
+  const RouteDeclaration& route = exchange.route->declaration();
+  const bool only_reads = route.access == Access::kRead || route.access == Access::kReadExtras;
+  return only_reads && route.effect == api::Effect::kLocal;
 }
 
 void add_header(std::string& head, std::string_view name, std::string_view value) {
@@ -34,8 +40,10 @@ void add_header(std::string& head, std::string_view name, std::string_view value
 /// The answer is compressed here, if at all, so the leader is not asked for it.
 std::string head_for(Exchange& exchange, const client::Endpoint& leader, const std::string& self) {
   const Request& request = exchange.request;
+  // This node leaves the body of an answer to HEAD away.
+  const Method method = request.method == Method::kHead ? Method::kGet : request.method;
   std::string head =
-      client::request_text(to_string(request.method), request.target, leader, request.api_key, "");
+      client::request_text(to_string(method), request.target, leader, request.api_key, "");
   head.resize(head.size() - 2);  // the empty line comes last
   add_header(head, "authorization", request.authorization);
   add_header(head, "content-type", request.content_type);
@@ -58,8 +66,10 @@ void copy_answer(client::HttpResponse& from, Response& to) {
   to.status = from.status;
   to.content_type =
       static_content_type(client::find_header(from.head, "content-type").value_or(""));
-  if (const auto seconds = client::find_header(from.head, "retry-after")) {
-    to.extra_headers += fmt::format("\r\nretry-after: {}", *seconds);
+  for (const std::string_view name : {"retry-after", "x-quiver-stale-seconds"}) {
+    if (const auto value = client::find_header(from.head, name)) {
+      to.extra_headers += fmt::format("\r\n{}: {}", name, *value);
+    }
   }
   to.body = std::move(from.body);
 }
@@ -71,7 +81,8 @@ Forwarder::Forwarder(const api::ClusterOptions& options, AnswerHere answer_here)
       answer_here_(std::move(answer_here)),
       self_(std::to_string(options.node->view().self)),
       connections_(kLimits),
-      executor_(kThreads, "http-forward") {}
+      executor_(kThreads, "http-forward"),
+      readers_(kThreads, "http-read-away") {}
 
 double Forwarder::stale_s() {
   constexpr std::chrono::nanoseconds kInterval = std::chrono::milliseconds(250);
@@ -86,11 +97,33 @@ double Forwarder::stale_s() {
 }
 
 Decoded<std::optional<Answer>> Forwarder::answer_elsewhere(Exchange& exchange) {
-  if (exchange.route->declaration().effect == api::Effect::kLocal) return std::nullopt;
-  const Leader leader = options_.node->leader();
+  switch (exchange.route->declaration().effect) {
+    case api::Effect::kHere:
+      return std::nullopt;
+    case api::Effect::kLocal:
+      return read_elsewhere(exchange);
+    case api::Effect::kChange:
+    case api::Effect::kCatalog:
+      break;
+  }
+  return change_elsewhere(exchange);
+}
+
+Forwarder::Leader Forwarder::leader_for(const Exchange& exchange) const {
+  const bool is_of_collection = exchange.route->is_of_collection() &&
+                                exchange.route->declaration().effect == api::Effect::kChange;
+  return is_of_collection ? options_.node->leader_of(exchange.captures[0])
+                          : options_.node->leader();
+}
+
+Decoded<std::optional<Answer>> Forwarder::change_elsewhere(Exchange& exchange) {
+  const Leader leader = leader_for(exchange);
   if (leader && !*leader) return std::nullopt;
   if (!exchange.request.forwarded_by.empty()) {
-    QV_TRY(const Answer refused, refuse_forwarded(exchange, leader));
+    QV_TRY(const Answer refused,
+           refuse_forwarded(exchange, fmt::format("node {} does not lead now, {}", self_,
+                                                  leader ? "the leader is " + (*leader)->http
+                                                         : leader.error().message())));
     return refused;
   }
   QV_TRY(const Answer later,
@@ -98,40 +131,75 @@ Decoded<std::optional<Answer>> Forwarder::answer_elsewhere(Exchange& exchange) {
   return later;
 }
 
-Decoded<Answer> Forwarder::refuse_forwarded(Exchange& exchange, const Leader& leader) const {
+Decoded<std::optional<Answer>> Forwarder::read_elsewhere(Exchange& exchange) {
+  if (!exchange.route->is_of_collection()) return std::nullopt;
+  const auto holders = options_.node->holders(exchange.captures[0]);
+  if (!holders || holders->is_here) return std::nullopt;
+  if (!exchange.request.forwarded_by.empty()) {
+    QV_TRY(const Answer refused,
+           refuse_forwarded(exchange, fmt::format("node {} does not have collection `{}` now",
+                                                  self_, exchange.captures[0])));
+    return refused;
+  }
+  QV_TRY(const Answer later,
+         on_executor(exchange, readers_, [this](Exchange& x) { return answer_by_holder(x); }));
+  return later;
+}
+
+Decoded<Answer> Forwarder::refuse_forwarded(Exchange& exchange, std::string text) const {
   exchange.response.retry_after_s = api::kLeaderRetryS;
   exchange.response.extra_headers += fmt::format("\r\n{}: 1", kNotLeading);
-  return fail(unavailable(
-      fmt::format("node {} does not lead now, {}", self_,
-                  leader ? "the leader is " + (*leader)->http : leader.error().message())));
+  return fail(unavailable(std::move(text)));
 }
 
 Decoded<Answer> Forwarder::answer_by_leader(Exchange& exchange) {
   std::string reason;
   auto answer = api::until_answered(exchange, options_.leader_patience,
-                                    [&] { return attempt(exchange, reason); });
+                                    [&] { return attempt_change(exchange, reason); });
   if (answer) return *std::move(answer);
   exchange.response.retry_after_s = api::kLeaderRetryS;
   return fail(unavailable("the change was not made: " + reason));
 }
 
-Forwarder::Attempt Forwarder::attempt(Exchange& exchange, std::string& reason) {
-  const Leader leader = options_.node->leader();
+Decoded<Answer> Forwarder::answer_by_holder(Exchange& exchange) {
+  std::string reason = "no node has it";
+  auto answer = api::until_answered(exchange, options_.leader_patience,
+                                    [&] { return attempt_read(exchange, reason); });
+  if (answer) return *std::move(answer);
+  exchange.response.retry_after_s = api::kLeaderRetryS;
+  return fail(unavailable(
+      fmt::format("no node with collection `{}` answers: {}", exchange.captures[0], reason)));
+}
+
+Forwarder::Attempt Forwarder::attempt_change(Exchange& exchange, std::string& reason) {
+  const Leader leader = leader_for(exchange);
   if (leader && *leader) return send(exchange, **leader, reason);
   if (leader) return answer_here_(exchange);
   reason = leader.error().message();
   return std::nullopt;
 }
 
-Forwarder::Attempt Forwarder::send(Exchange& exchange, const cluster::NodeAddress& leader,
+/// Who answers is asked anew each time: the collection may move meanwhile.
+Forwarder::Attempt Forwarder::attempt_read(Exchange& exchange, std::string& reason) {
+  const auto holders = options_.node->holders(exchange.captures[0]);
+  if (!holders || holders->is_here) return answer_here_(exchange);
+  for (const auto& node : holders->others) {
+    auto answer = send(exchange, node, reason);
+    if (answer) return answer;
+  }
+  return std::nullopt;
+}
+
+Forwarder::Attempt Forwarder::send(Exchange& exchange, const cluster::NodeAddress& node,
                                    std::string& reason) {
-  QV_TRY(client::Endpoint endpoint, client::parse_url(leader.http));
+  QV_TRY(client::Endpoint endpoint, client::parse_url(node.http));
   endpoint.ca_file = options_.ca_file;
   endpoint.silence = kSilence;
   const tracing::StageScope stage(exchange.trace(), "Forward", tracing::SpanKind::kClient);
   const std::string head = head_for(exchange, endpoint, self_);
   auto answer = connections_.exchange(endpoint, head, exchange.request.body);
-  if (!answer && answer.error().code() == Code::kUnavailable) {
+  const bool may_be_done = !answer && answer.error().code() != Code::kUnavailable;
+  if (!answer && (is_read(exchange) || !may_be_done)) {
     reason = answer.error().message();
     return std::nullopt;
   }

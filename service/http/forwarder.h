@@ -1,4 +1,5 @@
-// Changes in a cluster: sent whole to the node that leads, whose answer is returned as it is.
+// Requests that another node of a cluster answers: changes go whole to the node that leads, reads
+// of a collection that is not here to one that has it. Its answer is returned as it is.
 #pragma once
 
 #include <atomic>
@@ -16,20 +17,21 @@
 
 namespace quiver::service {
 
-/// Thread-safe. Its threads wait for the leader's answers, one request each.
+/// Thread-safe. Its threads wait for other nodes' answers, one request each.
 ///
 /// A request is sent on once: a node that gets it from another and does not lead refuses it, and
 /// the first node looks for the leader again. A request that reached no leader is tried again, for
-/// `leader_patience`; one whose connection broke after it was sent is not, as it may be done.
+/// `leader_patience`; one whose connection broke after it was sent is not, as it may be done. A
+/// read is: by the next node that has the collection, at once.
 class Forwarder {
  public:
-  /// Answers a request on this node.
+  /// Answers a request on this node. A read waits until it is as fresh as the request wants.
   using AnswerHere = std::function<Decoded<Answer>(Exchange&)>;
 
   Forwarder(const api::ClusterOptions& options, AnswerHere answer_here);
 
   /// Answers the request if it belongs to another node; nullopt: it belongs to this one. 503 if
-  /// the leader is not known or not reached. Does not block.
+  /// the leader, or a node with the collection, is not known or not reached. Does not block.
   [[nodiscard]] Decoded<std::optional<Answer>> answer_elsewhere(Exchange& exchange);
   /// Seconds since the ledger was last heard, if it is more than the lease; else 0. Looks at the
   /// node at most a few times a second.
@@ -39,11 +41,18 @@ class Forwarder {
   /// nullopt: nothing was done, for a reason that may pass.
   using Attempt = std::optional<Decoded<Answer>>;
 
-  Decoded<Answer> refuse_forwarded(Exchange& exchange,
-                                   const Result<std::optional<cluster::NodeAddress>>& leader) const;
+  using Leader = Result<std::optional<cluster::NodeAddress>>;
+
+  [[nodiscard]] Leader leader_for(const Exchange& exchange) const;
+  Decoded<std::optional<Answer>> change_elsewhere(Exchange& exchange);
+  Decoded<std::optional<Answer>> read_elsewhere(Exchange& exchange);
+  /// Of a request that another node has sent here in vain.
+  Decoded<Answer> refuse_forwarded(Exchange& exchange, std::string text) const;
   Decoded<Answer> answer_by_leader(Exchange& exchange);
-  Attempt attempt(Exchange& exchange, std::string& reason);
-  Attempt send(Exchange& exchange, const cluster::NodeAddress& leader, std::string& reason);
+  Decoded<Answer> answer_by_holder(Exchange& exchange);
+  Attempt attempt_change(Exchange& exchange, std::string& reason);
+  Attempt attempt_read(Exchange& exchange, std::string& reason);
+  Attempt send(Exchange& exchange, const cluster::NodeAddress& node, std::string& reason);
 
   const api::ClusterOptions options_;
   const AnswerHere answer_here_;
@@ -51,7 +60,10 @@ class Forwarder {
   client::ConnectionPool connections_;
   std::atomic<std::int64_t> look_again_at_ = 0;  ///< of the steady clock
   std::atomic<double> stale_s_ = 0;
-  Executor executor_;  // the last member: its threads use the others
+  // The last members: their threads use the others. Reads do not wait behind changes that wait for
+  // a leader.
+  Executor executor_;
+  Executor readers_;
 };
 
 }  // namespace quiver::service

@@ -89,7 +89,7 @@ Answer answer_options(Exchange& exchange, std::string_view allowed) {
 /// A read with `consistency` that is neither 1 nor wrong, which the handler tells.
 bool must_be_fresh(const Exchange& exchange) {
   if (exchange.target.query.empty() || !api::may_be_behind(exchange)) return false;
-  if (exchange.route->declaration().effect != api::Effect::kLocal) return false;
+  if (!api::changes_nothing_shared(exchange.route->declaration().effect)) return false;
   const auto wanted = query_parameter(exchange.target.query, "consistency");
   if (!wanted) return false;
   if (*wanted == "majority" || *wanted == "quorum" || *wanted == "all") return true;
@@ -118,7 +118,9 @@ Front::Front(const HttpOptions& options, api::Runtime& runtime,
       body_budget_(options.max_held_body_bytes) {
   const auto& cluster = runtime.options().cluster;
   if (cluster.node != nullptr) {
-    forwarder_.emplace(cluster, [this](Exchange& exchange) { return answer_here(exchange); });
+    forwarder_.emplace(cluster, [this](Exchange& exchange) {
+      return must_be_fresh(exchange) ? answer_fresh(exchange) : answer_here(exchange);
+    });
   }
 }
 

@@ -109,6 +109,7 @@ class TestNode {
     options.data_dir = folder_.string();
     std::filesystem::create_directories(folder_);
     options.address = address_;
+    options.n_nodes = n_nodes;
     options.lease = std::chrono::seconds(1);
     options.commit_timeout = std::chrono::milliseconds(1500);
     options.log_keep_entries = keep_entries;
@@ -155,6 +156,7 @@ class TestNode {
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
   static inline std::uint64_t keep_entries = 10'000;
+  std::uint32_t n_nodes = 3;  ///< before `start`
 
  private:
   Network& network_;
@@ -191,6 +193,21 @@ class ClusterRig : public ::testing::Test {
       if (node->runs() && !node->leads()) return node.get();
     }
     return nullptr;
+  }
+  /// Of a collection; nullptr: nobody leads it now.
+  [[nodiscard]] TestNode* leader_of(const std::string& name) {
+    for (const auto& node : nodes_) {
+      if (!node->runs() || !node->local().exists(name)) continue;
+      const auto leader = node->node().leader_of(name);
+      if (leader && !*leader) return node.get();
+    }
+    return nullptr;
+  }
+  /// By the node that leads the collection.
+  [[nodiscard]] Result<> update_anywhere(const std::string& name, engine::Operation operation) {
+    TestNode* leads = leader_of(name);
+    if (leads == nullptr) return fail(Code::kUnavailable, "nobody leads");
+    return update(leads->database(), name, std::move(operation));
   }
   /// As the leader sees it.
   [[nodiscard]] int n_active() {
@@ -229,6 +246,13 @@ class ClusterRig : public ::testing::Test {
     config.fields = {{"", FieldKind::kDense, 2, DType::kF32, Metric::kDot, SparseModifier::kNone}};
     config.shard_number = n_shards;
     return config;
+  }
+  /// Of a collection that is on so many nodes.
+  [[nodiscard]] static engine::CollectionConfig placed_config(int factor,
+                                                              std::uint32_t n_shards = 2) {
+    auto placed = config(n_shards);
+    placed.client_settings = R"({"replication_factor":)" + std::to_string(factor) + "}";
+    return placed;
   }
   /// Payloads by id; empty if the collection is not there.
   [[nodiscard]] static std::map<std::uint64_t, std::string> points(engine::Database& database,

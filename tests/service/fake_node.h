@@ -30,6 +30,29 @@ class FakeNode final : public cluster::Node {
     view_ = std::move(view);
   }
 
+  /// Of the collection `c`; nullopt: it is on all nodes.
+  void set_holders(std::optional<cluster::Holders> holders) {
+    MutexLock lock(mutex_);
+    holders_ = std::move(holders);
+  }
+  /// Of all collections; nullopt: the node that leads the cluster.
+  void set_leader_of_collections(std::optional<cluster::NodeAddress> leader) {
+    MutexLock lock(mutex_);
+    leader_of_collections_ = std::move(leader);
+  }
+
+  bool has_placements() const override {
+    MutexLock lock(mutex_);
+    return holders_.has_value();
+  }
+  std::optional<cluster::Holders> holders(std::string_view collection) const override {
+    MutexLock lock(mutex_);
+    return collection == "c" ? holders_ : std::nullopt;
+  }
+  Result<std::optional<cluster::NodeAddress>> leader_of(std::string_view) const override {
+    MutexLock lock(mutex_);
+    return leader_of_collections_ ? leader_of_collections_ : leader_;
+  }
   Result<std::optional<cluster::NodeAddress>> leader() const override {
     MutexLock lock(mutex_);
     return leader_;
@@ -63,6 +86,8 @@ class FakeNode final : public cluster::Node {
   mutable Mutex mutex_;
   Result<std::optional<cluster::NodeAddress>> leader_ QV_GUARDED_BY(mutex_) =
       std::optional<cluster::NodeAddress>();
+  std::optional<cluster::Holders> holders_ QV_GUARDED_BY(mutex_);
+  std::optional<cluster::NodeAddress> leader_of_collections_ QV_GUARDED_BY(mutex_);
   cluster::NodeView view_ QV_GUARDED_BY(mutex_);
 };
 

@@ -241,18 +241,22 @@ void add_collection_methods(Methods& methods) {
   const auto add = [&](std::string_view name, Handler handler) {
     methods.push_back({name, Callers::kWithKey, handler, {}});
   };
-  const auto change = [&](std::string_view name, Handler handler) {
-    methods.push_back({name, Callers::kWithKey, handler, {}, api::Effect::kChange});
+  const auto here = [&](std::string_view name, Handler handler) {
+    methods.push_back({name, Callers::kWithKey, handler, {}, api::Effect::kHere});
   };
+  const auto change = [&](std::string_view name, Handler handler, api::Effect effect) {
+    methods.push_back({name, Callers::kWithKey, handler, {}, effect});
+  };
+  constexpr auto kCatalog = api::Effect::kCatalog;
   add("/qdrant.Collections/Get", collection_info);
   add("/qdrant.Collections/List", list_collections);
-  change("/qdrant.Collections/Create", create_collection);
-  change("/qdrant.Collections/Update", update_collection);
-  change("/qdrant.Collections/Delete", delete_collection);
-  change("/qdrant.Collections/UpdateAliases", update_aliases);
-  add("/qdrant.Collections/ListCollectionAliases", list_collection_aliases);
+  change("/qdrant.Collections/Create", create_collection, kCatalog);
+  change("/qdrant.Collections/Update", update_collection, api::Effect::kChange);
+  change("/qdrant.Collections/Delete", delete_collection, kCatalog);
+  change("/qdrant.Collections/UpdateAliases", update_aliases, kCatalog);
+  here("/qdrant.Collections/ListCollectionAliases", list_collection_aliases);
   add("/qdrant.Collections/ListAliases", list_aliases);
-  add("/qdrant.Collections/CollectionExists", collection_exists);
+  here("/qdrant.Collections/CollectionExists", collection_exists);
 }
 
 void add_index_methods(Methods& methods) {

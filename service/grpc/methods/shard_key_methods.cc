@@ -122,9 +122,45 @@ qdrant::ReplicaState state_of(const cluster::NodeView::Member& member) {
   return qdrant::Dead;
 }
 
-/// Every node has a copy of every shard.
+qdrant::ReplicaState state_of(const cluster::PlacementView::Replica& replica) {
+  switch (api::state_of(replica)) {
+    case api::ReplicaState::kActive:
+      return qdrant::Active;
+    case api::ReplicaState::kPartial:
+      return qdrant::Partial;
+    case api::ReplicaState::kDead:
+      break;
+  }
+  return qdrant::Dead;
+}
+
+void add_placed_shards(const api::ShardSizes& sizes,
+                       qdrant::CollectionClusterInfoResponse& response) {
+  for (const auto& replica : sizes.placement->replicas) {
+    if (replica.id == sizes.peer_id) continue;
+    for (const auto& shard : sizes.shards) {
+      auto& out = *response.add_remote_shards();
+      out.set_shard_id(shard.number);
+      out.set_peer_id(replica.id);
+      out.set_state(state_of(replica));
+      if (shard.key) set_shard_key(*shard.key, *out.mutable_shard_key());
+    }
+  }
+  const auto transfer = api::transfer_of(*sizes.placement);
+  if (!transfer) return;
+  for (const auto& shard : sizes.shards) {
+    auto& out = *response.add_shard_transfers();
+    out.set_shard_id(shard.number);
+    out.set_from(transfer->from);
+    out.set_to(transfer->to);
+    out.set_sync(true);
+  }
+}
+
+/// Every node has a copy of every shard, unless the collection is placed.
 void add_remote_shards(const api::ShardSizes& sizes,
                        qdrant::CollectionClusterInfoResponse& response) {
+  if (sizes.placement) return add_placed_shards(sizes, response);
   if (!sizes.cluster) return;
   for (const auto& member : sizes.cluster->members) {
     if (member.id == sizes.peer_id) continue;
@@ -138,30 +174,46 @@ void add_remote_shards(const api::ShardSizes& sizes,
   }
 }
 
-Decoded<> cluster_info(Rpc& rpc) {
+Decoded<> answer_shards(Rpc& call, const api::ShardSizes& sizes) {
   using Response = qdrant::CollectionClusterInfoResponse;
+  return answer_with<Response>(call, [&](Response& response) -> Decoded<> {
+    response.set_peer_id(sizes.peer_id);
+    response.set_shard_count(sizes.shards.size());
+    const auto* self = api::local_replica(sizes);
+    const bool is_here = !sizes.placement || self != nullptr;
+    for (const auto& shard : sizes.shards) {
+      if (!is_here) break;
+      auto& out = *response.add_local_shards();
+      out.set_shard_id(shard.number);
+      out.set_points_count(shard.n_points);
+      out.set_state(self == nullptr ? qdrant::Active : state_of(*self));
+      if (shard.key) set_shard_key(*shard.key, *out.mutable_shard_key());
+    }
+    add_remote_shards(sizes, response);
+    return {};
+  });
+}
+
+Decoded<> cluster_info(Rpc& rpc) {
   QV_TRY(const auto* request, rpc.request<qdrant::CollectionClusterInfoRequest>());
+  QV_TRY(const auto elsewhere, api::shards_elsewhere(rpc, request->collection_name()));
+  if (elsewhere) return answer_shards(rpc, *elsewhere);
   return with_collection(rpc, request->collection_name(),
                          [](Rpc& call, const OpenCollection& target) -> Decoded<> {
                            QV_TRY(const auto sizes, api::shard_sizes(call, target));
-                           return answer_with<Response>(call, [&](Response& response) -> Decoded<> {
-                             response.set_peer_id(sizes.peer_id);
-                             response.set_shard_count(sizes.shards.size());
-                             for (const auto& shard : sizes.shards) {
-                               auto& out = *response.add_local_shards();
-                               out.set_shard_id(shard.number);
-                               out.set_points_count(shard.n_points);
-                               out.set_state(qdrant::Active);
-                               if (shard.key) set_shard_key(*shard.key, *out.mutable_shard_key());
-                             }
-                             add_remote_shards(sizes, response);
-                             return {};
-                           });
+                           return answer_shards(call, sizes);
                          });
+}
+
+template <class Response>
+Decoded<> start_move(Rpc& rpc, const OpenCollection& target, api::ReplicaRequest request) {
+  api::change_replicas(rpc, target, request, answer_made<Response>(rpc));
+  return {};
 }
 
 Decoded<> change_cluster(Rpc& rpc, const OpenCollection& target,
                          const qdrant::UpdateCollectionClusterSetupRequest& request) {
+  using Kind = cluster::ReplicaChange::Kind;
   using Response = qdrant::UpdateCollectionClusterSetupResponse;
   if (request.has_create_shard_key()) {
     return start_creation<Response>(rpc, target, request.create_shard_key());
@@ -169,8 +221,28 @@ Decoded<> change_cluster(Rpc& rpc, const OpenCollection& target,
   if (request.has_delete_shard_key()) {
     return start_deletion<Response>(rpc, target, request.delete_shard_key());
   }
+  if (request.has_move_shard()) {
+    const auto& move = request.move_shard();
+    return start_move<Response>(
+        rpc, target, {Kind::kMove, move.shard_id(), move.from_peer_id(), move.to_peer_id()});
+  }
+  if (request.has_replicate_shard()) {
+    const auto& copy = request.replicate_shard();
+    return start_move<Response>(
+        rpc, target, {Kind::kReplicate, copy.shard_id(), copy.from_peer_id(), copy.to_peer_id()});
+  }
+  if (request.has_abort_transfer()) {
+    const auto& abort = request.abort_transfer();
+    return start_move<Response>(
+        rpc, target, {Kind::kAbort, abort.shard_id(), abort.from_peer_id(), abort.to_peer_id()});
+  }
+  if (request.has_drop_replica()) {
+    const auto& drop = request.drop_replica();
+    return start_move<Response>(rpc, target, {Kind::kDrop, drop.shard_id(), drop.peer_id(), 0});
+  }
   return bad_request(
-      "the server is alone: it can create and delete shard keys, but not move shards");
+      "the operation is not known: the server can create and delete shard keys, and in a cluster "
+      "move, replicate and drop the copies of a collection");
 }
 
 Decoded<> update_cluster(Rpc& rpc) {
@@ -193,7 +265,11 @@ void add_shard_key_methods(Methods& methods) {
   change("/qdrant.Collections/CreateShardKey", create_shard_key);
   change("/qdrant.Collections/DeleteShardKey", delete_shard_key);
   add("/qdrant.Collections/ListShardKeys", list_shard_keys);
-  add("/qdrant.Collections/CollectionClusterInfo", cluster_info);
+  methods.push_back({"/qdrant.Collections/CollectionClusterInfo",
+                     Callers::kWithKey,
+                     cluster_info,
+                     {},
+                     api::Effect::kHere});
   change("/qdrant.Collections/UpdateCollectionClusterSetup", update_cluster);
 }
 

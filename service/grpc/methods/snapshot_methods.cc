@@ -88,7 +88,7 @@ Decoded<> delete_snapshot(Rpc& rpc) {
 
 void add_snapshot_methods(Methods& methods) {
   const auto add = [&](std::string_view name, Handler handler) {
-    methods.push_back({name, Callers::kWithKey, handler, {}});
+    methods.push_back({name, Callers::kWithKey, handler, {}, api::Effect::kHere});
   };
   add("/qdrant.Snapshots/Create", create_snapshot<qdrant::CreateSnapshotRequest>);
   add("/qdrant.Snapshots/List", list_snapshots<qdrant::ListSnapshotsRequest>);

@@ -22,6 +22,7 @@
 #include "engine/model/recall.h"
 #include "payload/text/analyzer.h"
 #include "service/api/audit.h"
+#include "service/api/cluster_info.h"
 #include "service/api/shard_keys.h"
 #include "service/api/snapshots.h"
 #include "service/json/error.h"
@@ -133,11 +134,11 @@ class VectorDeletion {
 [[nodiscard]] Decoded<api::ShardKeyRequest> decode_shard_key_creation(
     std::string& body, const engine::CreationOptions& options);
 [[nodiscard]] Decoded<engine::ShardKey> decode_shard_key_deletion(std::string& body);
-/// The change of a cluster that is one of shard keys: their creation or deletion; otherwise
-/// nothing.
-using ShardKeyChange = std::variant<std::monostate, api::ShardKeyRequest, engine::ShardKey>;
-[[nodiscard]] Decoded<ShardKeyChange> decode_cluster_change(std::string& body,
-                                                            const engine::CreationOptions& options);
+/// The creation or the deletion of a shard key, or of a copy; nothing if it is neither.
+using ClusterChange =
+    std::variant<std::monostate, api::ShardKeyRequest, engine::ShardKey, api::ReplicaRequest>;
+[[nodiscard]] Decoded<ClusterChange> decode_cluster_change(std::string& body,
+                                                           const engine::CreationOptions& options);
 
 /// When points expire: `{"key": …, "seconds": …}`.
 [[nodiscard]] Decoded<engine::Ttl> decode_ttl(std::string& body);

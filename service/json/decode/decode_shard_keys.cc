@@ -74,6 +74,43 @@ Decoded<api::ShardKeyRequest> decode_creation(Object object, const Path& path,
   return request;
 }
 
+/// An operation of the API on the copies of a shard, and its members that name servers.
+struct ReplicaOperation {
+  std::string_view name;
+  cluster::ReplicaChange::Kind kind;
+  std::string_view from;
+  std::string_view to;  ///< "": it has none
+};
+
+using Kind = cluster::ReplicaChange::Kind;
+constexpr ReplicaOperation kReplicaOperations[] = {
+    {"move_shard", Kind::kMove, "from_peer_id", "to_peer_id"},
+    {"replicate_shard", Kind::kReplicate, "from_peer_id", "to_peer_id"},
+    {"abort_transfer", Kind::kAbort, "from_peer_id", "to_peer_id"},
+    {"drop_replica", Kind::kDrop, "peer_id", ""}};
+
+Decoded<std::uint64_t> required_number(Object object, std::string_view name, const Path& path) {
+  QV_TRY(const Element element, require(object, name, path));
+  return get_u64(element, path.member(name));
+}
+
+Decoded<api::ReplicaRequest> decode_replica_change(Object object, const Path& path,
+                                                   const ReplicaOperation& operation) {
+  api::ReplicaRequest request;
+  request.kind = operation.kind;
+  QV_TRY(const std::uint64_t shard, required_number(object, "shard_id", path));
+  if (shard > UINT32_MAX) {
+    return out_of_range(path.member("shard_id"), std::to_string(shard),
+                        fmt::format("from 0 to {}", UINT32_MAX));
+  }
+  request.shard = static_cast<std::uint32_t>(shard);
+  QV_TRY(request.from, required_number(object, operation.from, path));
+  if (!operation.to.empty()) {
+    QV_TRY(request.to, required_number(object, operation.to, path));
+  }
+  return request;
+}
+
 }  // namespace
 
 Decoded<ShardSelector> decode_shards(Object object, const Path& parent) {
@@ -104,23 +141,31 @@ Decoded<ShardKey> decode_shard_key_deletion(std::string& body) {
   return required_key(object, Path());
 }
 
-Decoded<ShardKeyChange> decode_cluster_change(std::string& body,
-                                              const engine::CreationOptions& options) {
+Decoded<ClusterChange> decode_cluster_change(std::string& body,
+                                             const engine::CreationOptions& options) {
   const Path root;
   QV_TRY(const Object object, parse_object_body(body));
   if (const auto creation = find(object, "create_sharding_key")) {
     const Path path = root.member("create_sharding_key");
     QV_TRY(const Object members, get_object(*creation, path));
     QV_TRY(auto request, decode_creation(members, path, options));
-    return ShardKeyChange(std::move(request));
+    return ClusterChange(std::move(request));
   }
   if (const auto deletion = find(object, "drop_sharding_key")) {
     const Path path = root.member("drop_sharding_key");
     QV_TRY(const Object members, get_object(*deletion, path));
     QV_TRY(auto key, required_key(members, path));
-    return ShardKeyChange(std::move(key));
+    return ClusterChange(std::move(key));
   }
-  return ShardKeyChange();
+  for (const ReplicaOperation& operation : kReplicaOperations) {
+    const auto found = find(object, operation.name);
+    if (!found) continue;
+    const Path path = root.member(operation.name);
+    QV_TRY(const Object members, get_object(*found, path));
+    QV_TRY(auto request, decode_replica_change(members, path, operation));
+    return ClusterChange(request);
+  }
+  return ClusterChange();
 }
 
 }  // namespace quiver::service::json

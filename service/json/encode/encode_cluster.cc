@@ -76,9 +76,42 @@ void write_nodes(Writer& out, const cluster::NodeView& view) {
   out.end_array();
 }
 
+std::string_view to_string(cluster::PlacementView::State state) {
+  switch (state) {
+    case cluster::PlacementView::State::kActive:
+      return "active";
+    case cluster::PlacementView::State::kLeaving:
+      return "leaving";
+    case cluster::PlacementView::State::kJoining:
+      break;
+  }
+  return "joining";
+}
+
+void write_placement(Writer& out, const cluster::PlacementView& placement) {
+  out.begin_object();
+  out.member("collection", std::string_view(placement.name));
+  out.member("replication_factor", std::uint64_t{placement.factor});
+  out.member("write_quorum", std::uint64_t{placement.write_quorum});
+  out.key("leader");
+  placement.leader == 0 ? out.null() : out.u64(placement.leader);
+  out.key("replicas");
+  out.begin_array();
+  for (const auto& replica : placement.replicas) {
+    out.begin_object();
+    out.member("peer_id", replica.id);
+    out.member("state", to_string(replica.state));
+    out.member("alive", replica.is_alive);
+    out.end_object();
+  }
+  out.end_array();
+  out.end_object();
+}
+
 }  // namespace
 
-void write_cluster(Writer& out, const cluster::NodeView& view, double now_s) {
+void write_cluster(Writer& out, const cluster::NodeView& view,
+                   std::span<const cluster::PlacementView> placements, double now_s) {
   out.begin_object();
   out.member("status", "enabled");
   out.member("peer_id", view.self);
@@ -98,6 +131,10 @@ void write_cluster(Writer& out, const cluster::NodeView& view, double now_s) {
   out.f64(view.stale_s);
   out.key("nodes");
   write_nodes(out, view);
+  out.key("placements");
+  out.begin_array();
+  for (const auto& placement : placements) write_placement(out, placement);
+  out.end_array();
   out.end_object();
 }
 

@@ -19,7 +19,7 @@ namespace {
 /// Commits when the test says so.
 class HeldReplication final : public Replication {
  public:
-  [[nodiscard]] Result<> check_leads() const override {
+  [[nodiscard]] Result<> check_leads(const std::string&) const override {
     if (leads) return {};
     return fail(Code::kUnavailable, "node2 leads");
   }
@@ -29,7 +29,7 @@ class HeldReplication final : public Replication {
     entry = std::move(sent);
     done = std::move(then);
   }
-  void confirm_leads(Done then) noexcept override { done = std::move(then); }
+  void confirm_leads(const std::string&, Done then) noexcept override { done = std::move(then); }
   [[nodiscard]] Result<> commit_config(const std::string&, const CollectionConfig&,
                                        const CollectionConfig&) override {
     return {};

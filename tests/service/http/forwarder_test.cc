@@ -211,6 +211,61 @@ TEST_F(ForwarderTest, ABrokenConnectionIsNotTriedAgain) {
   EXPECT_THAT(answer.body, HasSubstr("the outcome is not known; the operation may be sent again"));
 }
 
+TEST_F(ForwarderTest, ReadsOfACollectionOfOthersGoToThem) {
+  ASSERT_EQ(leader_.call("PUT", "/collections/c", kCollection).status, 200);
+  ASSERT_EQ(leader_.call("PUT", "/collections/c/points?wait=true", kPoint).status, 200);
+  cluster::Holders holders;
+  holders.others = {{.peer = "127.0.0.1:1", .http = "http://127.0.0.1:1"},
+                    {.peer = "127.0.0.1:1", .http = leader_.url()}};
+  follower_.node.set_holders(holders);
+  EXPECT_THAT(follower_.call("POST", "/collections/c/points/count", "{}").body,
+              HasSubstr(R"("count":1)"))
+      << "the first one is not reached, the second one answers";
+  EXPECT_EQ(follower_.call("GET", "/collections/c/points/7").status, 404);
+  EXPECT_EQ(follower_.call("HEAD", "/collections/c").status, 200);
+  EXPECT_EQ(follower_.call("GET", "/collections/other").status, 404);
+  const auto refused = follower_.call("GET", "/collections/c", "", "x-quiver-forwarded: 9\r\n");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.headers.at("x-quiver-not-leading"), "1");
+  EXPECT_THAT(refused.body, HasSubstr("node 2 does not have collection `c` now"));
+}
+
+TEST_F(ForwarderTest, AReadWhoseConnectionBreaksGoesToTheNextNode) {
+  ASSERT_EQ(leader_.call("PUT", "/collections/c", kCollection).status, 200);
+  const client::Listener listener;
+  cluster::Holders holders;
+  holders.others = {
+      {.peer = "", .http = "http://127.0.0.1:" + std::to_string(listener.endpoint().port)},
+      {.peer = "", .http = leader_.url()}};
+  follower_.node.set_holders(holders);
+  std::thread holder([&listener] { listener.answer_once(" "); });
+  EXPECT_EQ(follower_.call("GET", "/collections/c").status, 200);
+  holder.join();
+}
+
+TEST_F(ForwarderTest, AReadThatNobodyAnswersIsRefused) {
+  Member alone(3, impatient());
+  alone.node.set_holders(cluster::Holders());
+  const auto answer = alone.call("GET", "/collections/c");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.headers.at("retry-after"), "1");
+  EXPECT_THAT(answer.body, HasSubstr("no node with collection `c` answers: no node has it"));
+}
+
+TEST_F(ForwarderTest, ACollectionMayHaveALeaderOfItsOwn) {
+  Member third(3);
+  third.node.follow(leader_.url());
+  ASSERT_EQ(third.call("PUT", "/collections/c", kCollection).status, 200);
+  ASSERT_EQ(follower_.call("PUT", "/collections/d", kCollection).status, 200);
+  leader_.node.set_leader_of_collections(cluster::NodeAddress{.peer = "", .http = third.url()});
+  third.node.lead();
+  ASSERT_EQ(third.call("PUT", "/collections/c", kCollection).status, 200);
+  EXPECT_EQ(leader_.call("PUT", "/collections/c/points?wait=true", kPoint).status, 200);
+  EXPECT_THAT(third.call("POST", "/collections/c/points/count", "{}").body,
+              HasSubstr(R"("count":1)"));
+  EXPECT_EQ(leader_.call("DELETE", "/collections/d").status, 200) << "its catalog is its own";
+}
+
 /// Requests that change something, and that each node does for itself. A snapshot is restored by
 /// the node that has it.
 bool stays_here(const RouteDeclaration& route) {
@@ -229,7 +284,7 @@ TEST(Effects, EachRouteThatNeedsARightToChangeSaysWhatItChanges) {
   for (const auto& route : all_routes()) {
     const bool may_change =
         route.access == kWrite || route.access == kWriteExtras || route.access == kManage;
-    const bool is_local = route.effect == Effect::kLocal;
+    const bool is_local = api::changes_nothing_shared(route.effect);
     EXPECT_EQ(is_local, !may_change || stays_here(route))
         << to_string(route.method) << " " << route.pattern;
   }
