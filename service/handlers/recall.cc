@@ -1,8 +1,6 @@
 // Recall that is asked for by number.
 #include "service/api/recall.h"
 
-#include "engine/collection.h"
-
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
 #include "service/json/decode/decode.h"
@@ -14,7 +12,7 @@ namespace {
 Decoded<Answer> answer_recall(Exchange& x, OpenCollection collection) {
   QV_TRY(const auto info, api::collection_info(x, collection));
   auto out = x.begin_result();
-  json::write_recall_fields(out, info.config.recall, collection.collection->recall_statuses());
+  json::write_recall_fields(out, info.config.recall, api::recall_statuses(collection));
   x.end_result();
   return Answer::kReady;
 }
