@@ -125,31 +125,42 @@ void CollectionRecall::begin(std::size_t field, const std::string& name, const D
   if (!is_posted) end_measurement({}, Outcome::kFailed);
 }
 
-void CollectionRecall::run_measurement(const std::string& name, const std::string& why) {
+void CollectionRecall::take_turn(const std::string& name, const std::string& why) {
   const Stopwatch clock;
-  Result<RecallTable> table = guarded([&]() -> Result<RecallTable> {
-    RecallRequest request;
-    request.using_field = name;
-    request.source = RecallSource::kRecorded;
-    QV_TRY(request, with_queries(std::move(request)));
-    QV_TRY(auto measured, host_.measure(request, cancel_));
-    QV_TRY(host_.store(measured));
-    return measured;
-  });
-  if (table) {
-    log_info("recall of `{}` was measured with {} recorded queries in {:.1f} s, because {}", name,
-             table->n_queries, clock.seconds(), why);
-  } else if (!cancel_.poll()) {
-    log_warning("recall of `{}` could not be measured: {}", name, table.error().message());
+  bool is_wanted = false;
+  {
+    MutexLock lock(mutex_);
+    is_wanted = is_running_ = !is_closed_;
   }
-  end_measurement(RecallBudget::Seconds(clock.seconds()),
-                  table ? Outcome::kMeasured : Outcome::kFailed);
+  auto outcome = Outcome::kFailed;
+  if (is_wanted) {
+    const auto measured = guarded([&] { return run_measurement(name, why); });
+    if (measured) outcome = Outcome::kMeasured;
+    if (!measured && !cancel_.poll()) {
+      log_warning("recall of `{}` could not be measured: {}", name, measured.error().message());
+    }
+  }
+  end_measurement(RecallBudget::Seconds(clock.seconds()), outcome);
+}
+
+Result<> CollectionRecall::run_measurement(const std::string& name, const std::string& why) {
+  const Stopwatch clock;
+  RecallRequest request;
+  request.using_field = name;
+  request.source = RecallSource::kRecorded;
+  QV_TRY(request, with_queries(std::move(request)));
+  QV_TRY(const auto table, host_.measure(request, cancel_));
+  QV_TRY(host_.store(table));
+  log_info("recall of `{}` was measured with {} recorded queries in {:.1f} s: {}", name,
+           table.n_queries, clock.seconds(), why);
+  return {};
 }
 
 void CollectionRecall::end_measurement(RecallBudget::Seconds took, Outcome outcome) {
   context_.budget->end_measuring(took, now());
   MutexLock lock(mutex_);
   measured_.reset();
+  is_running_ = false;
   failed_at_ = outcome == Outcome::kFailed ? std::optional(now()) : std::nullopt;
   ended_.notify_all();
 }
@@ -163,7 +174,7 @@ void CollectionRecall::close() {
   cancel_.cancel();
   MutexLock lock(mutex_);
   is_closed_ = true;
-  while (measured_) ended_.wait(mutex_);
+  while (is_running_) ended_.wait(mutex_);
 }
 
 Result<RecallRequest> CollectionRecall::with_queries(RecallRequest request) const {

@@ -57,7 +57,7 @@ class CollectionRecall {
   /// Begins the measurement that is due, if any.
   void tick() QV_EXCLUDES(mutex_);
   [[nodiscard]] bool is_busy() const QV_EXCLUDES(mutex_);
-  /// Ends what runs; nothing is begun afterwards.
+  /// Ends what runs; nothing is begun afterwards, and what was posted ends when its turn comes.
   void close() QV_EXCLUDES(mutex_);
 
   /// `request` with the queries that it is to be measured with. kFailedPrecondition if it wants
@@ -79,7 +79,8 @@ class CollectionRecall {
   void run_watched(const WatchedSearch& search);
   void raise(std::size_t field, const RecallAlarm& alarm);
   void begin(std::size_t field, const std::string& name, const Due& due) QV_EXCLUDES(mutex_);
-  void run_measurement(const std::string& name, const std::string& why) QV_EXCLUDES(mutex_);
+  void take_turn(const std::string& name, const std::string& why) QV_EXCLUDES(mutex_);
+  Result<> run_measurement(const std::string& name, const std::string& why);
   enum class Outcome : std::uint8_t { kMeasured, kFailed };
   void end_measurement(RecallBudget::Seconds took, Outcome outcome) QV_EXCLUDES(mutex_);
 
@@ -90,7 +91,9 @@ class CollectionRecall {
 
   mutable Mutex mutex_;
   CondVar ended_;
-  std::optional<std::size_t> measured_ QV_GUARDED_BY(mutex_);  ///< the field that is measured now
+  /// The field whose measurement was posted, or runs.
+  std::optional<std::size_t> measured_ QV_GUARDED_BY(mutex_);
+  bool is_running_ QV_GUARDED_BY(mutex_) = false;
   std::optional<RecallBudget::Time> failed_at_ QV_GUARDED_BY(mutex_);
   bool is_closed_ QV_GUARDED_BY(mutex_) = false;
 };
