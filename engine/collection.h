@@ -146,12 +146,16 @@ class Collection : public QuerySource {
   }
 
   /// Measures the recall of a field's searches by effort. Takes seconds; stores nothing.
-  /// kFailedPrecondition with too few queries and stored vectors.
+  /// kFailedPrecondition with too few queries, recorded ones or stored vectors.
   [[nodiscard]] virtual Result<RecallTable> measure_recall(const RecallRequest& request,
                                                            const Cancel& cancel) const {
     (void)request, (void)cancel;
     return fail(Code::kUnimplemented, "this collection measures no recall");
   }
+
+  /// How well the fields keep the recall that is asked of them; those with a table or such
+  /// requests.
+  [[nodiscard]] virtual std::vector<RecallStatus> recall_statuses() const { return {}; }
 
   /// Its background jobs, which live as long as it; nullptr: it runs none.
   [[nodiscard]] virtual Jobs* jobs() { return nullptr; }

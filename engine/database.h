@@ -43,7 +43,8 @@ struct DatabaseOptions {
   Replication* replication = nullptr;
   DecodeJob decode_job;        ///< reads the requests of jobs; empty: collections run no jobs
   ScrubOptions scrub;          ///< how mapped files are read again
-  bool record_queries = true;  ///< keep samples of queries of multi-vectors, also on disk
+  bool record_queries = true;  ///< keep samples of queries, also on disk
+  bool watch_recall = true;    ///< watch the recall that is asked for, and measure it by themselves
   /// Seams for fault tests: the file system of the shard stores, and the directories of segments.
   std::shared_ptr<storage::FileSystemSeam> store_file_system;
   std::function<Result<std::unique_ptr<Directory>>(const std::string&)> open_directory;

@@ -141,10 +141,19 @@ void declare_storage(std::vector<Key>& keys) {
                  "the server from single requests (docs/strict-mode.md).");
   section.boolean(
       "record_queries", QV_AT(database.record_queries),
-      "Keep a uniform sample of up to 512 queries per multi-vector field, in memory and in "
-      "the collection's directory. Indexes are fitted to them.",
+      "Keep a uniform sample of up to 512 queries per vector field, in memory and in the "
+      "collection's directory. Indexes of multi-vectors are fitted to them, and recall is measured "
+      "with them (docs/recall.md). Dense and sparse fields are recorded once a recall was asked of "
+      "them.",
       "At most 64 MiB per field. `false` deletes the kept queries: use it if queries must "
       "not be on disk.");
+  section.boolean(
+      "watch_recall", QV_AT(database.watch_recall),
+      "Do some searches by `params.recall` again exactly, and measure a field again when its "
+      "recall was never measured, is no longer as promised, or its data has changed "
+      "(docs/recall.md).",
+      "Each takes up to 2 % of a core in the long run. `false`: recall is measured when a client "
+      "asks for it, and never watched.");
 }
 
 void declare_memory(std::vector<Key>& keys) {

@@ -33,6 +33,27 @@ void add_vector_indexes(const std::string& name, const engine::CollectionInfo& i
         &engine::VectorIndexInfo::n_bytes);
 }
 
+void add_recall(const std::string& name, const engine::Collection& collection, MetricsText& text) {
+  for (const auto& status : collection.recall_statuses()) {
+    const Labels labels{{"id", name}, {"vector", status.field}};
+    const auto add = [&](std::string_view metric, std::string_view help, MetricType type,
+                         double value) { text.sample(metric, help, type, labels, value); };
+    using enum MetricType;
+    if (status.n_watched != 0) {
+      add("collection_recall_observed",
+          "Mean recall of the searches by recall that were done again exactly, since the last "
+          "measurement",
+          kGauge, status.observed);
+    }
+    add("collection_recall_watched", "Searches done again exactly since the last measurement",
+        kGauge, static_cast<double>(status.n_watched));
+    add("collection_recall_effort_factor", "What the measured efforts are multiplied by", kGauge,
+        status.effort_factor);
+    add("collection_recall_alarms_total", "Times that recall was found below what was promised",
+        kCounter, static_cast<double>(status.n_alarms));
+  }
+}
+
 void add_collection(const std::string& name, const engine::Collection& collection,
                     MetricsText& text) {
   const auto info = collection.info();
@@ -53,6 +74,7 @@ void add_collection(const std::string& name, const engine::Collection& collectio
         collection.optimizations().running.size());
   add_vector_indexes(name, info, text);
   add_search_work(info.search_work, labels, text);
+  add_recall(name, collection, text);
 }
 
 }  // namespace

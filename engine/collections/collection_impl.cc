@@ -74,10 +74,6 @@ class Counted {
 /// nullptr if queries are not recorded, also because of an error.
 std::shared_ptr<QuerySamples> open_samples(const std::string& path, const CollectionConfig& config,
                                            const ShardContext& context) {
-  const bool has_multi =
-      std::any_of(config.fields.begin(), config.fields.end(),
-                  [](const FieldSchema& field) { return field.kind == FieldKind::kMulti; });
-  if (!has_multi) return nullptr;
   auto directory = context.open_directory(path);
   if (directory) {
     return QuerySamples::open(*std::move(directory), config.fields, context.record_queries);
@@ -181,6 +177,7 @@ Result<std::shared_ptr<CollectionImpl>> CollectionImpl::open(
     place.shard = std::move(shard);
   }
   collection->shards_.store(std::make_shared<const Shards>(std::move(shards)));
+  collection->open_recall(jobs);
   if (jobs != nullptr) QV_TRY(collection->open_jobs(*jobs));
   QV_TRY(collection->open_private_sums());
   collection->opening_s_ = clock.seconds();
@@ -240,6 +237,47 @@ Result<> CollectionImpl::open_private_sums() {
   private_sums_ = std::make_unique<CollectionSums>(std::move(directory), std::move(host));
   private_sums_->open();
   return {};
+}
+
+void CollectionImpl::open_recall(const JobContext* jobs) {
+  RecallHost host;
+  host.config = [this] { return config_.load(); };
+  host.n_points = [this](std::size_t field) {
+    std::uint64_t n = 0;
+    const Snapshot now(moment().sets);
+    for (const Segment* segment : now.segments()) {
+      const auto& fields = segment->data->fields;
+      if (field < fields.size()) n += fields[field].n_present;
+    }
+    return n;
+  };
+  host.check_changes = [this]() -> Result<> {
+    if (context_.replication == nullptr || is_replicated()) return check_gates();
+    return fail(Code::kFailedPrecondition, "the collection is on this node alone");
+  };
+  host.measure = [this](const RecallRequest& request, const Cancel& cancel) {
+    return measure_prepared(request, cancel);
+  };
+  host.store = [this](RecallTable table) {
+    const auto change = [&](CollectionConfig& config) -> Result<> {
+      set_recall(config, std::move(table));
+      return {};
+    };
+    return change_config(change, Ack::kDurable);
+  };
+  host.recall_of = [this](const WatchedSearch& search, const Cancel& cancel) -> Result<double> {
+    const auto config = config_.load();
+    const SearchEnvironment environment{search.snapshot, *config, cancel, nullptr,
+                                        index_policy(config)};
+    return checked(search.snapshot, engine::recall_of(environment, search));
+  };
+  host.keep = [this] { return std::shared_ptr<const void>(weak_from_this().lock()); };
+  Executor& measuring = jobs != nullptr ? *jobs->executor : *context_.background;
+  recall_ = std::make_unique<CollectionRecall>(
+      RecallContext{compute_, measuring, context_.queries, context_.recall_budget,
+                    context_.keep_recall},
+      std::move(host));
+  recall_->follow(*config_.load());
 }
 
 Result<> CollectionImpl::apply(std::vector<Operation> operations) {
@@ -470,7 +508,8 @@ Result<std::vector<Record>> CollectionImpl::run(
                                       &work,
                                       context_.queries.get(),
                                       context_.devices,
-                                      query.report ? &query.report->stage : nullptr};
+                                      query.report ? &query.report->stage : nullptr,
+                                      &recall_->watch()};
   const Stopwatch clock;
   const auto search = [&](const Query& wide) { return Plan(wide).run(environment); };
   auto records = now.may_repeat_ids() ? distinct_hits(query, search) : plan.run(environment);
@@ -500,7 +539,7 @@ Result<std::vector<std::vector<Record>>> CollectionImpl::query_batch(std::span<c
   QV_TRY(const Snapshot now, at.select({}));
   index::WorkCounters work;
   auto answers = run_queries({now, *config, cancel, &compute_, index_policy(config), &work,
-                              context_.queries.get(), context_.devices},
+                              context_.queries.get(), context_.devices, nullptr, &recall_->watch()},
                              queries);
   search_work_.add(work);
   return checked(now, std::move(answers));
@@ -562,7 +601,7 @@ Result<std::vector<PointGroup>> CollectionImpl::groups(const GroupsQuery& query,
   Executor* executor = estimate_cost(now, query.query).is_parallel() ? &compute_ : nullptr;
   index::WorkCounters work;
   auto groups = find_groups({now, *config, cancel, executor, index_policy(config), &work,
-                             context_.queries.get(), context_.devices},
+                             context_.queries.get(), context_.devices, nullptr, &recall_->watch()},
                             query);
   search_work_.add(work);
   if (groups && now.may_repeat_ids()) {
@@ -613,6 +652,14 @@ Result<Proposals> CollectionImpl::propose(const ProposalRequest& request,
 
 Result<RecallTable> CollectionImpl::measure_recall(const RecallRequest& request,
                                                    const Cancel& cancel) const {
+  QV_TRY(const std::size_t field, config_.load()->field(request.using_field));
+  if (context_.queries != nullptr) context_.queries->begin(field);
+  QV_TRY(const auto prepared, recall_->with_queries(request));
+  return measure_prepared(prepared, cancel);
+}
+
+Result<RecallTable> CollectionImpl::measure_prepared(const RecallRequest& request,
+                                                     const Cancel& cancel) const {
   const auto config = config_.load();
   QV_TRY(const Snapshot now, snapshot(*config, {}));
   const SearchEnvironment environment{now, *config, cancel, &compute_, index_policy(config)};
@@ -663,7 +710,10 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
     const bool adds_fields = next->fields.size() > config_.load()->fields.size();
     if (!is_new && origin == Origin::kHere) QV_TRY(confirm_leads());
     if (is_new) QV_TRY(save_config_(*config_.load(), *next, origin));
-    if (is_new && !adds_fields) config_.store(next);
+    if (is_new && !adds_fields) {
+      config_.store(next);
+      recall_->follow(*next);
+    }
     // An unchanged configuration may not be in force in all shards yet: wait for it, too.
     for (const auto& listed : *shards) {
       listed.shard->set_config(next, [latch](Result<> result) {
@@ -677,6 +727,7 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
     if (adds_fields) {
       for (const auto& listed : *shards) QV_TRY(listed.shard->check_fields(*next));
       config_.store(next);
+      recall_->follow(*next);
     }
   }
   if (ack == Ack::kVisible) QV_TRY(latch->wait());
@@ -867,12 +918,14 @@ void CollectionImpl::tick() {
   for (const auto& listed : *shards) listed.shard->tick();
   delete_expired();
   bulk_.retry(shared_from_this());
+  recall_->tick();
   if (context_.queries == nullptr || !context_.queries->is_due(QuerySamples::Clock::now())) return;
   context_.background->post(Priority::kLow, [queries = context_.queries] { queries->save(); });
 }
 
 bool CollectionImpl::is_at_rest() const {
   if (config_.load()->ttl) return false;  // expired points are deleted by ticks
+  if (recall_->is_busy()) return false;
   const auto shards = shards_.load();
   return std::ranges::all_of(*shards, [](const auto& listed) {
     const ShardStatus status = listed.shard->status();
@@ -883,6 +936,7 @@ bool CollectionImpl::is_at_rest() const {
 Result<> CollectionImpl::close() {
   if (jobs_ != nullptr) jobs_->close();
   if (private_sums_ != nullptr) private_sums_->close();
+  if (recall_ != nullptr) recall_->close();
   return bulk_.between_loads([this] { return close_shards(); });
 }
 

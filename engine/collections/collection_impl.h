@@ -18,6 +18,7 @@
 #include "engine/collections/expiry.h"
 #include "engine/collections/jobs/collection_jobs.h"
 #include "engine/collections/privacy/collection_sums.h"
+#include "engine/collections/recall/collection_recall.h"
 #include "engine/collections/sharding/shard_list.h"
 #include "engine/collections/work_totals.h"
 #include "engine/segment/snapshot.h"
@@ -85,6 +86,9 @@ class CollectionImpl final : public Collection,
                                           const Cancel& cancel) const override;
   [[nodiscard]] Result<RecallTable> measure_recall(const RecallRequest& request,
                                                    const Cancel& cancel) const override;
+  [[nodiscard]] std::vector<RecallStatus> recall_statuses() const override {
+    return recall_->statuses();
+  }
   [[nodiscard]] Jobs* jobs() override { return jobs_.get(); }
   [[nodiscard]] PrivateSums* private_sums() override { return private_sums_.get(); }
   Result<> create_index(const payload::FieldIndex& index, Ack ack) override;
@@ -175,6 +179,9 @@ class CollectionImpl final : public Collection,
   /// Makes the table of jobs and lets those that have not ended start again.
   Result<> open_jobs(const JobContext& context);
   Result<> open_private_sums();
+  void open_recall(const JobContext* jobs);
+  [[nodiscard]] Result<RecallTable> measure_prepared(const RecallRequest& request,
+                                                     const Cancel& cancel) const;
   /// As jobs need it: waits until the operations are durable.
   Result<> apply(std::vector<Operation> operations);
   [[nodiscard]] Result<std::vector<Record>> run(
@@ -213,6 +220,7 @@ class CollectionImpl final : public Collection,
   UpdateTurns turns_{*context_.lanes, context_.max_queued_bytes};
   std::unique_ptr<CollectionJobs> jobs_;  ///< nullptr: there are none
   std::unique_ptr<CollectionSums> private_sums_;
+  std::unique_ptr<CollectionRecall> recall_;  ///< never nullptr once opened
   CollectionBulk bulk_{shards_, config_, *context_.background};
 };
 

@@ -105,6 +105,7 @@ void DatabaseImpl::fill_context() {
   context_.replication = options_.replication;
   context_.choose_index = options_.choose_index;
   context_.record_queries = options_.record_queries ? RecordQueries::kYes : RecordQueries::kNo;
+  context_.keep_recall = options_.watch_recall ? KeepRecall::kYes : KeepRecall::kNo;
   if (options_.open_directory) context_.open_directory = options_.open_directory;
   if (options_.unix_s) context_.unix_s = options_.unix_s;
   context_.write_gate = gate_.writes();

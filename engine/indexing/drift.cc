@@ -8,8 +8,8 @@
 
 #include "engine/indexing/index_params.h"
 #include "engine/indexing/indexes.h"
+#include "engine/indexing/query_samples.h"
 #include "engine/segment/segment.h"
-#include "kernels/kernels.h"
 
 namespace quiver::engine {
 namespace {
@@ -22,14 +22,9 @@ constexpr double kMinRecall = 0.93;
 /// Recall that a rebuilt index below kMinRecall may lose before it is rebuilt again.
 constexpr double kMinRecallLoss = 0.05;
 
-/// The query as it was asked. Under Cosine, recorded tokens have their weights as lengths.
+/// The query as it was asked.
 index::PreparedQuery query_of(const FieldSchema& schema, std::span<const float> tokens) {
-  if (schema.metric != Metric::kCosine) return index::PreparedQuery::multi(schema, tokens);
-  std::vector<float> weights;
-  for (std::size_t i = 0; i < tokens.size(); i += schema.dim) {
-    weights.push_back(static_cast<float>(kernels().convert.norm(tokens.data() + i, schema.dim)));
-  }
-  return index::PreparedQuery::multi(schema, tokens, weights);
+  return index::PreparedQuery::multi(schema, tokens, recorded_weights(schema, tokens));
 }
 
 /// Searches of one field of one segment, with default and with thorough effort.

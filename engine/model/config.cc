@@ -137,7 +137,8 @@ Value to_value(const RecallCell& cell) {
 Value to_value(const RecallTable& table) {
   return Value(Object{{"field", Value(table.field)},
                       {"queries", number(table.n_queries)},
-                      {"synthetic", Value(table.is_synthetic)},
+                      {"synthetic", Value(table.source == RecallSource::kSynthetic)},
+                      {"recorded", Value(table.source == RecallSource::kRecorded)},
                       {"points", number(table.n_points)},
                       {"measured_at_ms", number(table.measured_at_ms)},
                       {"cells", list_of(table.cells)}});
@@ -342,7 +343,13 @@ Result<RecallTable> read_recall(const Value& value) {
   ObjectReader reader(value);
   reader.read("field", table.field);
   reader.read("queries", table.n_queries);
-  reader.read("synthetic", table.is_synthetic);
+  bool is_synthetic = false;
+  reader.read("synthetic", is_synthetic);
+  // Earlier versions recorded no queries and have no such member.
+  const auto* recorded = value.find("recorded");
+  const auto* is_recorded = recorded == nullptr ? nullptr : recorded->as_bool();
+  if (is_recorded != nullptr && *is_recorded) table.source = RecallSource::kRecorded;
+  if (is_synthetic) table.source = RecallSource::kSynthetic;
   reader.read("points", table.n_points);
   reader.read("measured_at_ms", table.measured_at_ms);
   QV_TRY(read_list(reader, "cells", read_recall_cell, table.cells));

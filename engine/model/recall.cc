@@ -12,10 +12,6 @@ constexpr double kSyntheticLoss = 2;
 /// A table of fewer or more points than 1 : kMaxGrowth of now says nothing.
 constexpr std::uint64_t kMaxGrowth = 2;
 
-bool is_current(const RecallTable& table, std::uint64_t n_points) {
-  return n_points <= kMaxGrowth * table.n_points && table.n_points <= kMaxGrowth * n_points;
-}
-
 /// `factor`: of the measured losses.
 bool is_enough(const RecallPoint& point, const RecallTarget& target, double n, double factor) {
   if (target.mean) {
@@ -38,6 +34,36 @@ RecallChoice choose_in(const RecallCell& cell, const RecallTarget& target, doubl
 
 }  // namespace
 
+std::string_view to_string(RecallSource source) {
+  switch (source) {
+    case RecallSource::kGiven:
+      return "given";
+    case RecallSource::kSynthetic:
+      return "synthetic";
+    case RecallSource::kRecorded:
+      return "recorded";
+  }
+  return "given";
+}
+
+std::string_view to_string(RecallStatus::Next next) {
+  switch (next) {
+    case RecallStatus::Next::kNone:
+      return "none";
+    case RecallStatus::Next::kWaiting:
+      return "waiting";
+    case RecallStatus::Next::kRunning:
+      return "running";
+    case RecallStatus::Next::kNever:
+      return "never";
+  }
+  return "none";
+}
+
+bool is_current(const RecallTable& table, std::uint64_t n_points) {
+  return n_points <= kMaxGrowth * table.n_points && table.n_points <= kMaxGrowth * n_points;
+}
+
 RecallChoice choose_effort(const RecallTable* table, const RecallTarget& target, std::uint64_t k,
                            double selectivity, std::uint64_t n_points) {
   if (table == nullptr || !is_current(*table, n_points)) return {};
@@ -59,7 +85,7 @@ RecallChoice choose_effort(const RecallTable* table, const RecallTarget& target,
     }
   }
   const auto n = static_cast<double>(table->n_queries);
-  const double factor = table->is_synthetic ? kSyntheticLoss : 1;
+  const double factor = table->source == RecallSource::kSynthetic ? kSyntheticLoss : 1;
   RecallChoice worst{false, 0, 1};
   for (const RecallCell* cell : {above, below}) {
     if (cell == nullptr) continue;
@@ -73,15 +99,28 @@ RecallChoice choose_effort(const RecallTable* table, const RecallTarget& target,
 
 void RecallReport::add(const RecallTarget& target, const RecallTable* table,
                        const RecallChoice& choice) {
+  Facts facts{.target = target,
+              .effort = choice.effort,
+              .estimate = choice.estimate,
+              .is_exact = choice.is_exact};
+  if (table != nullptr) {
+    facts.n_queries = table->n_queries;
+    facts.source = table->source;
+    facts.measured_at_ms = table->measured_at_ms;
+  }
+  add(facts);
+}
+
+void RecallReport::add(const Facts& facts) {
   const std::lock_guard lock(mutex_);
-  if (!facts_) facts_.emplace().target = target;
-  facts_->is_exact |= choice.is_exact;
-  facts_->effort = std::max(facts_->effort, choice.effort);
-  facts_->estimate = std::min(facts_->estimate, choice.estimate);
-  if (table == nullptr) return;
-  facts_->n_queries = table->n_queries;
-  facts_->is_synthetic = table->is_synthetic;
-  facts_->measured_at_ms = table->measured_at_ms;
+  if (!facts_) facts_.emplace().target = facts.target;
+  facts_->is_exact |= facts.is_exact;
+  facts_->effort = std::max(facts_->effort, facts.effort);
+  facts_->estimate = std::min(facts_->estimate, facts.estimate);
+  if (facts.n_queries == 0) return;
+  facts_->n_queries = facts.n_queries;
+  facts_->source = facts.source;
+  facts_->measured_at_ms = facts.measured_at_ms;
 }
 
 std::optional<RecallReport::Facts> RecallReport::facts() const {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/model/vector.h"
@@ -14,12 +15,24 @@ namespace quiver::engine {
 inline constexpr std::uint64_t kMinRecallQueries = 16;
 inline constexpr std::uint64_t kMaxRecallQueries = 2000;
 inline constexpr std::uint64_t kUsualRecallQueries = 400;
+/// Recorded queries from which on they are measured with unasked. Fewer prove too little: 128 cost
+/// .008 of the promise.
+inline constexpr std::uint64_t kMinRecordedQueries = 128;
 /// Share of the queries that need not reach `recall_each`.
 inline constexpr double kLowShare = 0.05;
 
 /// Parts per million.
 using Ppm = std::uint32_t;
 inline constexpr double kPpm = 1e6;
+
+/// Where the queries of a measurement come from.
+enum class RecallSource : std::uint8_t {
+  kGiven,      ///< a client gave them
+  kSynthetic,  ///< made of stored vectors
+  kRecorded,   ///< asked by clients before, and kept
+};
+/// "given", "synthetic", "recorded".
+[[nodiscard]] std::string_view to_string(RecallSource source);
 
 /// Searches of one effort.
 struct RecallPoint {
@@ -41,7 +54,7 @@ struct RecallCell {
 struct RecallTable {
   std::string field;
   std::uint64_t n_queries = 0;
-  bool is_synthetic = false;         ///< the queries were made of stored vectors
+  RecallSource source = RecallSource::kGiven;
   std::uint64_t n_points = 0;        ///< points with the vector at that time
   std::uint64_t measured_at_ms = 0;  ///< since 1970
   std::vector<RecallCell> cells;
@@ -55,6 +68,10 @@ struct RecallTarget {
   [[nodiscard]] bool is_none() const { return !mean && !each; }
   bool operator==(const RecallTarget&) const = default;
 };
+
+/// False if the number of points has more than doubled or halved since: the table then says
+/// nothing.
+[[nodiscard]] bool is_current(const RecallTable& table, std::uint64_t n_points);
 
 struct RecallChoice {
   bool is_exact = true;  ///< no measured effort is known to be enough
@@ -80,10 +97,12 @@ class RecallReport {
     double estimate = 1;          ///< the least
     bool is_exact = false;        ///< some search was exact since nothing else is known to do
     std::uint64_t n_queries = 0;  ///< of the measurement; 0: there is none
-    bool is_synthetic = false;
+    RecallSource source = RecallSource::kGiven;
     std::uint64_t measured_at_ms = 0;
   };
   void add(const RecallTarget& target, const RecallTable* table, const RecallChoice& choice);
+  /// Adds what another report has received.
+  void add(const Facts& facts);
   /// nullopt: no search looked at a target, as when points are only scored anew.
   [[nodiscard]] std::optional<Facts> facts() const;
 
@@ -95,8 +114,32 @@ class RecallReport {
 /// Asks for a measurement.
 struct RecallRequest {
   std::string using_field;
-  std::vector<QueryVector> queries;            ///< empty: they are made of stored vectors
-  std::uint64_t sample = kUsualRecallQueries;  ///< how many, then
+  std::vector<QueryVector> queries;  ///< empty: they are recorded or made
+  /// nullopt: given queries, else kMinRecordedQueries or more recorded ones, else made ones.
+  std::optional<RecallSource> source = std::nullopt;
+  std::uint64_t sample = kUsualRecallQueries;  ///< how many are made
 };
+
+/// What a collection knows of a field's searches by recall since its last measurement.
+struct RecallStatus {
+  std::string field;
+  double observed = 0;          ///< mean recall of the watched searches
+  std::uint64_t n_watched = 0;  ///< searches that were done exactly, too
+  std::uint64_t n_alarms = 0;   ///< since the collection was opened
+  double effort_factor = 1;     ///< of the table's efforts; more than 1 after an alarm
+  std::uint64_t n_recorded = 0;
+  enum class Next : std::uint8_t {
+    kNone,     ///< no measurement is due
+    kWaiting,  ///< for more recorded queries, or for the end of the rest
+    kRunning,
+    kNever,  ///< the server does not measure by itself, or this node does not lead
+  };
+  Next next = Next::kNone;
+  std::string why;  ///< the next measurement is due, or is not
+  /// Seconds of rest that are left before it, 0 or more.
+  double in_s = 0;
+};
+/// "none", "waiting", "running", "never".
+[[nodiscard]] std::string_view to_string(RecallStatus::Next next);
 
 }  // namespace quiver::engine

@@ -6,8 +6,11 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include "engine/indexing/query_samples.h"
 #include "engine/model/query.h"
 #include "engine/query/plan.h"
 #include "engine/query/stages/field_query.h"
@@ -40,6 +43,17 @@ std::vector<std::uint64_t> efforts() {
   return all;
 }
 
+/// Share of the `k` best of `truth` that are found; ties with the last of them are hits alike.
+double share_found(const Candidates& truth, std::span<const float> scores, std::uint64_t k) {
+  const std::size_t n = std::min<std::size_t>(k, truth.size());
+  if (n == 0) return 1;
+  const float last = truth[n - 1].score;
+  const float least = last - std::abs(last) * kTie;
+  const auto hits =
+      std::count_if(scores.begin(), scores.end(), [&](float score) { return score >= least; });
+  return std::min(1.0, static_cast<double>(hits) / static_cast<double>(n));
+}
+
 struct SampleQuery {
   index::PreparedQuery prepared;
   std::optional<PointId> own;  ///< the stored point that the query is; no hit
@@ -57,6 +71,7 @@ class Measurement {
   Result<> make_queries();
   [[nodiscard]] Result<VectorValue> between(const Candidate& point) const;
   Result<> add(const QueryVector& vector);
+  [[nodiscard]] std::vector<float> weights_of(const QueryVector& vector) const;
   Result<> measure_part(std::uint32_t n_parts, RecallTable& table);
   [[nodiscard]] Result<std::vector<Candidates>> find(std::uint64_t k,
                                                      const payload::Predicate* predicate,
@@ -81,7 +96,8 @@ Result<RecallTable> Measurement::run() {
   RecallTable table;
   table.field = request_.using_field;
   table.n_queries = queries_.size();
-  table.is_synthetic = request_.queries.empty();
+  table.source = request_.source.value_or(RecallSource::kGiven);
+  if (request_.queries.empty()) table.source = RecallSource::kSynthetic;
   table.n_points = n_points_;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   table.measured_at_ms = static_cast<std::uint64_t>(
@@ -145,9 +161,18 @@ Result<VectorValue> Measurement::between(const Candidate& point) const {
 Result<> Measurement::add(const QueryVector& vector) {
   std::optional<PointId> own;
   if (const auto* id = std::get_if<PointId>(&vector)) own = *id;
-  QV_TRY(auto query, field_query(environment_, request_.using_field, Nearest{vector}, {}));
+  QV_TRY(auto query,
+         field_query(environment_, request_.using_field, Nearest{vector}, weights_of(vector)));
   queries_.push_back({std::move(query.prepared), own});
   return {};
+}
+
+/// The token weights that a recorded query was asked with.
+std::vector<float> Measurement::weights_of(const QueryVector& vector) const {
+  const auto* value = std::get_if<VectorValue>(&vector);
+  const auto* tokens = value == nullptr ? nullptr : std::get_if<MultiVector>(value);
+  if (tokens == nullptr || request_.source != RecallSource::kRecorded) return {};
+  return recorded_weights(environment_.config.fields[field_], tokens->values);
 }
 
 /// The `k` best of each query, without the query's own point.
@@ -185,17 +210,10 @@ RecallPoint Measurement::point_of(std::uint64_t effort, std::uint64_t k,
   std::vector<double> recalls;
   double sum = 0;
   for (std::size_t i = 0; i < truth.size(); ++i) {
-    const std::size_t n = std::min<std::size_t>(k, truth[i].size());
-    double recall = 1;
-    if (n != 0) {
-      const float last = truth[i][n - 1].score;
-      const float least = last - std::abs(last) * kTie;
-      const auto hits = std::count_if(found[i].begin(), found[i].end(),
-                                      [&](const Candidate& hit) { return hit.score >= least; });
-      recall = std::min(1.0, static_cast<double>(hits) / static_cast<double>(n));
-    }
-    recalls.push_back(recall);
-    sum += recall;
+    std::vector<float> scores;
+    for (const Candidate& hit : found[i]) scores.push_back(hit.score);
+    recalls.push_back(share_found(truth[i], scores, k));
+    sum += recalls.back();
   }
   std::sort(recalls.begin(), recalls.end());
   const auto place = static_cast<std::size_t>(kLowShare * static_cast<double>(recalls.size() + 1));
@@ -217,7 +235,7 @@ Result<> Measurement::measure_part(std::uint32_t n_parts, RecallTable& table) {
   QV_TRY(const auto truth, find(kHits.back(), predicate, params));
   params.exact = false;
   for (const std::uint64_t k : kHits) {
-    if (table.is_synthetic && k < kLeastHitsOfMadeQueries) continue;
+    if (table.source == RecallSource::kSynthetic && k < kLeastHitsOfMadeQueries) continue;
     RecallCell cell{k, static_cast<Ppm>(kPpm / n_parts), {}};
     for (const std::uint64_t effort : efforts()) {
       params.hnsw_ef = effort;
@@ -235,6 +253,14 @@ Result<> Measurement::measure_part(std::uint32_t n_parts, RecallTable& table) {
 Result<RecallTable> measure_recall(const SearchEnvironment& environment,
                                    const RecallRequest& request) {
   return Measurement(environment, request).run();
+}
+
+Result<double> recall_of(const SearchEnvironment& environment, const WatchedSearch& search) {
+  const std::array queries = {&search.query};
+  const std::array limits = {search.limit};
+  QV_TRY(const auto truth, search_segments(environment, {queries, limits, search.field,
+                                                         search.predicate.get(), search.params}));
+  return share_found(truth[0], search.scores, search.limit);
 }
 
 }  // namespace quiver::engine

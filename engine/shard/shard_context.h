@@ -14,6 +14,7 @@
 #include "engine/indexing/indexes.h"
 #include "engine/indexing/query_samples.h"
 #include "engine/model/replication.h"
+#include "engine/recall/recall_budget.h"
 #include "engine/write/write_gate.h"
 #include "storage/rows/runtime.h"
 
@@ -31,6 +32,9 @@ struct ShardContext {
   /// The index types of fields; tests put their own in.
   IndexChooser choose_index = default_index;
   RecordQueries record_queries = RecordQueries::kYes;
+  KeepRecall keep_recall = KeepRecall::kYes;
+  /// Of all collections of the process.
+  std::shared_ptr<RecallBudget> recall_budget = std::make_shared<RecallBudget>();
   /// Asked before an update is taken.
   std::shared_ptr<const WriteGate> write_gate = std::make_shared<const WriteGate>();
   /// Recorded queries of the collection; nullptr: none are recorded.

@@ -1,6 +1,7 @@
 #include "service/api/recall.h"
 
 #include <utility>
+#include <vector>
 
 #include "engine/collection.h"
 #include "service/api/answer.h"
@@ -29,6 +30,10 @@ void calibrate_recall(Call& call, const OpenCollection& target, engine::RecallRe
   };
   compute(call, {load::Verb::kLong}, Done<engine::RecallTable>(std::move(store)),
           std::move(measure));
+}
+
+std::vector<engine::RecallStatus> recall_statuses(const OpenCollection& target) {
+  return target.collection->recall_statuses();
 }
 
 }  // namespace quiver::service::api

@@ -12,7 +12,7 @@ namespace {
 Decoded<Answer> answer_recall(Exchange& x, OpenCollection collection) {
   QV_TRY(const auto info, api::collection_info(x, collection));
   auto out = x.begin_result();
-  json::write_recall_tables(out, info.config.recall);
+  json::write_recall_fields(out, info.config.recall, api::recall_statuses(collection));
   x.end_result();
   return Answer::kReady;
 }

@@ -272,6 +272,15 @@ def check_record_queries(servers):
     assert kept["true"] and not kept["false"]
 
 
+def check_watch_recall(servers):
+    for value in ("true", "false"):
+        server = servers.new({"storage.watch_recall": value})
+        server.put("/collections/c", VECTORS)
+        server.post("/collections/c/points/query", {"query": [1, 2], "params": {"recall": .9}}).result
+        [field] = server.get("/v1/collections/c/recall").result["fields"]
+        assert (field["watch"]["next"]["state"] == "never") == (value == "false")
+
+
 def check_snapshots_dir(servers):
     server = servers.new({"storage.snapshots_dir": str(servers.root / "snapshots")})
     server.put("/collections/c", VECTORS)
@@ -785,6 +794,7 @@ CHECKS = {
     "storage.close_idle_s": check_close_idle,
     "storage.max_shard_number": check_max_shard_number,
     "storage.record_queries": check_record_queries,
+    "storage.watch_recall": check_watch_recall,
     "storage.strict_mode": check_strict_mode,
     "storage.snapshots_dir": check_snapshots_dir,
     "memory.limit_mb": check_memory_limit,

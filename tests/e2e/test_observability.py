@@ -59,7 +59,7 @@ def samples(new_server):
     server = new_server(grpc=True, env={"QUIVER__TRACING__ENDPOINT": "http://127.0.0.1:1"}).start()
     server.put("/collections/a", {"vectors": {"size": 2, "distance": "Dot"}}).result
     server.put("/collections/a/points?wait=true", {"points": [{"id": 1, "vector": [1, 2]}]}).result
-    server.post("/collections/a/points/query", {"query": [1, 2]}).result
+    server.post("/collections/a/points/query", {"query": [1, 2], "params": {"recall": .9}}).result
     found = samples_of(server.get("/metrics").text)
     # Servers without a cluster or a GPU lack these: the names in the code stand for them.
     code = "\n".join((REPOSITORY / "app/serve" / name).read_text() for name in ("cluster_node.cc", "device_metrics.cc"))

@@ -19,7 +19,8 @@ def vectors():
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory, vectors):
-    server = Server(tmp_path_factory.mktemp("recall") / "data").start()
+    # Nothing is measured unless these tests ask for it: test_recall_watch.py has the rest.
+    server = Server(tmp_path_factory.mktemp("recall") / "data", env={"QUIVER__STORAGE__WATCH_RECALL": "false"}).start()
     server.put("/collections/things", {"vectors": {"dense": {"size": DIM, "distance": "Euclid"}, "plain": {"size": 4, "distance": "Dot"}},
                                        "optimizers_config": {"indexing_threshold": 100}}).result
     for first in range(0, N, 2000):
@@ -28,6 +29,12 @@ def server(tmp_path_factory, vectors):
     assert comes_true(lambda: server.get("/collections/things").result["status"] == "green")
     yield server
     server.stop()
+
+
+def tables(server):
+    """The tables of all fields; what is watched of them is left out."""
+    fields = server.get("/v1/collections/things/recall").result["fields"]
+    return [{name: value for name, value in field.items() if name != "watch"} for field in fields if "curves" in field]
 
 
 def ask(server, vector, **members):
@@ -48,7 +55,9 @@ def test_without_a_measurement_it_is_exact_and_says_so(server, vectors):
     recall, told = recall_of(server, vectors, .8)
     assert recall == 1
     assert told == {"target": .8, "estimate": 1.0, "exact": True, "effort": 0}
-    assert server.get("/v1/collections/things/recall").result == {"fields": []}
+    assert tables(server) == []
+    [field] = server.get("/v1/collections/things/recall").result["fields"]
+    assert field["using"] == "dense" and field["watch"]["next"] == {"state": "never", "why": "`storage.watch_recall` is false"}
 
 
 def test_the_recall_asked_for_is_reached(server, vectors):
@@ -59,7 +68,7 @@ def test_the_recall_asked_for_is_reached(server, vectors):
     for curve in table["curves"]:
         recalls = [point["recall"] for point in curve["efforts"]]
         assert recalls[-1] >= .9 and recalls[0] <= recalls[-1]
-    assert server.get("/v1/collections/things/recall").result["fields"] == [table]
+    assert tables(server) == [table]
     for target in (.8, .95):
         recall, told = recall_of(server, vectors, target)
         assert recall >= target - .03
@@ -103,7 +112,7 @@ def test_synthetic_queries_and_restart(server, vectors):
     assert table["from"] == "synthetic" and 50 <= table["queries"] <= 100
     server.stop()
     server.start()
-    assert server.get("/v1/collections/things/recall").result["fields"] == [table]
+    assert tables(server) == [table]
     recall, told = recall_of(server, vectors, .9)
     assert recall >= .85 and told["from"] == "synthetic"
 
@@ -139,6 +148,6 @@ def test_a_dropped_field_takes_its_measurement_along(server, vectors):
     points = [{"id": i, "vector": {"later": vectors[i, :4].tolist()}} for i in range(200)]
     server.put("/collections/things/points/vectors?wait=true", {"points": points}).result
     server.post(CALIBRATE, {"using": "later", "sample": 50}).result
-    assert [table["using"] for table in server.get("/v1/collections/things/recall").result["fields"]] == ["dense", "later"]
+    assert [table["using"] for table in tables(server)] == ["dense", "later"]
     server.delete("/collections/things/vectors/later").result
-    assert [table["using"] for table in server.get("/v1/collections/things/recall").result["fields"]] == ["dense"]
+    assert [table["using"] for table in tables(server)] == ["dense"]

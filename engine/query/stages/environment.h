@@ -7,6 +7,7 @@
 #include "engine/indexing/query_samples.h"
 #include "engine/model/config.h"
 #include "engine/model/query_report.h"
+#include "engine/recall/recall_watch.h"
 #include "engine/segment/snapshot.h"
 
 namespace quiver::engine {
@@ -22,6 +23,7 @@ struct SearchEnvironment {
   QuerySamples* queries = nullptr;      ///< records queries given by value; nullptr: not recorded
   gpu::Devices* devices = nullptr;      ///< may help; nullptr: none
   StageReport* report = nullptr;        ///< of the running stage; nullptr: not reported
+  RecallWatch* recall = nullptr;        ///< watches searches by recall; nullptr: nobody does
 };
 
 }  // namespace quiver::engine

@@ -140,13 +140,16 @@ Result<FieldQuery> field_query(const SearchEnvironment& environment, const std::
                                const payload::Filter* idf_corpus) {
   QV_TRY(const std::size_t field, environment.config.field(using_field));
   QV_TRY(auto value, query_value(environment, field, nearest.vector));
-  QV_TRY(weigh_value(environment, field, idf_corpus, value));
-  QV_TRY(auto query, prepare_value(environment.config.fields[field], value, token_weights));
   // A point's own vector is a document: samples are of queries only.
   const bool is_given = std::holds_alternative<VectorValue>(nearest.vector) && !nearest.own;
-  if (environment.queries != nullptr && is_given) {
-    environment.queries->offer(field, query.values());
+  QuerySamples* samples = is_given ? environment.queries : nullptr;
+  const auto* sparse = std::get_if<SparseVector>(&value);
+  if (samples != nullptr && sparse != nullptr) {
+    samples->offer(field, SparseView{sparse->indices, sparse->values});
   }
+  QV_TRY(weigh_value(environment, field, idf_corpus, value));
+  QV_TRY(auto query, prepare_value(environment.config.fields[field], value, token_weights));
+  if (samples != nullptr && sparse == nullptr) samples->offer(field, query.values());
   return FieldQuery{field, std::move(query)};
 }
 

@@ -18,22 +18,51 @@ Result<FieldQuery> field_query_of(const SearchEnvironment& environment, const Qu
                      query.params.token_weights, query.params.idf_corpus.get());
 }
 
+/// Whoever asks for a recall has the field's queries recorded, this one included.
+void note_asked(const SearchEnvironment& environment, const Query& query) {
+  const auto field = environment.config.field(query.using_field);
+  if (query.params.target.is_none() || !field) return;
+  if (environment.queries != nullptr) environment.queries->begin(*field);
+  if (environment.recall != nullptr) environment.recall->note_asked(*field);
+}
+
 class NearestStage final : public PlanStage {
  public:
   explicit NearestStage(PlanNode node) : node_(std::move(node)) {}
 
   [[nodiscard]] Result<Ranking> run(const SearchEnvironment& environment) const override {
+    note_asked(environment, node_.query);
     QV_TRY(const auto predicate, compile_filter(node_, environment));
     QV_TRY(const auto query, field_query_of(environment, node_.query));
     const std::array queries = {&query.prepared};
     const std::array limits = {node_.limit};
+    RecallReport recall;
     QV_TRY(auto candidates,
            search_segments(environment, {queries, limits, query.field, predicate.get(),
-                                         node_.query.params, node_.query.recall.get()}));
+                                         node_.query.params, &recall}));
+    if (const auto facts = recall.facts()) {
+      report(environment, *facts, query, predicate, candidates[0]);
+    }
     return Ranking{std::move(candidates[0]), query.prepared.schema().metric};
   }
 
  private:
+  /// Tells how the recall was reached, and has some of the searches done again exactly.
+  void report(const SearchEnvironment& environment, const RecallReport::Facts& facts,
+              const FieldQuery& query, const PredicatePtr& predicate,
+              const Candidates& found) const {
+    if (node_.query.recall != nullptr) node_.query.recall->add(facts);
+    const bool was_exact = facts.effort == 0;
+    if (was_exact || environment.recall == nullptr) return;
+    if (!environment.recall->wants(query.field)) return;
+    WatchedSearch watched{query.field, facts.target,       node_.limit,          query.prepared,
+                          predicate,   node_.query.params, environment.snapshot, {}};
+    watched.params.target = {};
+    watched.params.exact = true;
+    for (const Candidate& hit : found) watched.scores.push_back(hit.score);
+    environment.recall->hand_over(std::move(watched));
+  }
+
   const PlanNode node_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
@@ -93,6 +95,11 @@ SearchParams settled(const SearchEnvironment& environment, const FieldSearch& se
                                 static_cast<double>(std::max<std::uint64_t>(n, 1)));
     const auto k = *std::max_element(search.limits.begin(), search.limits.end());
     choice = choose_effort(table, search.params.target, k, share, n_points);
+    if (environment.recall != nullptr) {
+      const double factor = environment.recall->effort_factor(search.field);
+      choice.effort =
+          static_cast<std::uint64_t>(std::llround(factor * static_cast<double>(choice.effort)));
+    }
     params.exact = choice.is_exact;
     if (!choice.is_exact) params.hnsw_ef = choice.effort;
   }

@@ -44,7 +44,9 @@ void write_matrix_offsets(Writer& out, const engine::DistanceMatrix& matrix);
 /// {query: {linear}, ndcg: {learned, rrf, prefetches}, judged}
 void write_learned_fusion(Writer& out, const engine::LearnedFusion& learned);
 void write_recall_table(Writer& out, const engine::RecallTable& table);
-void write_recall_tables(Writer& out, const std::vector<engine::RecallTable>& tables);
+/// The tables, and what is known of the searches of these and other fields.
+void write_recall_fields(Writer& out, const std::vector<engine::RecallTable>& tables,
+                         const std::vector<engine::RecallStatus>& statuses);
 void write_recall_report(Writer& out, const engine::RecallReport::Facts& facts);
 void write_proposals(Writer& out, const engine::Proposals& proposals);
 /// {us, estimated_bytes, parallel, stage: {kind, using, limit, hits, us, segments, prefetch}}

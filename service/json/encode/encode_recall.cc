@@ -1,4 +1,6 @@
 // Measured recall, and how recall that was asked for is reached.
+#include <algorithm>
+
 #include "service/json/encode/encode.h"
 
 namespace quiver::service::json {
@@ -6,10 +8,10 @@ namespace {
 
 double share_of(engine::Ppm ppm) { return ppm / engine::kPpm; }
 
-void write_measurement(Writer& out, std::uint64_t n_queries, bool is_synthetic,
+void write_measurement(Writer& out, std::uint64_t n_queries, engine::RecallSource source,
                        std::uint64_t measured_at_ms) {
   out.member("queries", n_queries);
-  out.member("from", is_synthetic ? "synthetic" : "given");
+  out.member("from", to_string(source));
   out.member("measured_at", timestamp(static_cast<double>(measured_at_ms) / 1000));
 }
 
@@ -30,26 +32,56 @@ void write_cell(Writer& out, const engine::RecallCell& cell) {
   out.end_object();
 }
 
+void write_table_members(Writer& out, const engine::RecallTable& table) {
+  write_measurement(out, table.n_queries, table.source, table.measured_at_ms);
+  out.member("points", table.n_points);
+  out.key("curves");
+  out.begin_array();
+  for (const auto& cell : table.cells) write_cell(out, cell);
+  out.end_array();
+}
+
+void write_watch(Writer& out, const engine::RecallStatus& status) {
+  out.key("watch");
+  out.begin_object();
+  if (status.n_watched != 0) out.member("observed", status.observed);
+  out.member("watched", status.n_watched);
+  out.member("alarms", status.n_alarms);
+  out.member("effort_factor", status.effort_factor);
+  out.member("recorded", status.n_recorded);
+  out.key("next");
+  out.begin_object();
+  out.member("state", to_string(status.next));
+  if (!status.why.empty()) out.member("why", status.why);
+  if (status.next == engine::RecallStatus::Next::kWaiting) out.member("rest_s", status.in_s);
+  out.end_object();
+  out.end_object();
+}
+
 }  // namespace
 
 void write_recall_table(Writer& out, const engine::RecallTable& table) {
   out.begin_object();
   out.key("using");
   out.string(table.field);
-  write_measurement(out, table.n_queries, table.is_synthetic, table.measured_at_ms);
-  out.member("points", table.n_points);
-  out.key("curves");
-  out.begin_array();
-  for (const auto& cell : table.cells) write_cell(out, cell);
-  out.end_array();
+  write_table_members(out, table);
   out.end_object();
 }
 
-void write_recall_tables(Writer& out, const std::vector<engine::RecallTable>& tables) {
+void write_recall_fields(Writer& out, const std::vector<engine::RecallTable>& tables,
+                         const std::vector<engine::RecallStatus>& statuses) {
   out.begin_object();
   out.key("fields");
   out.begin_array();
-  for (const auto& table : tables) write_recall_table(out, table);
+  for (const auto& status : statuses) {
+    out.begin_object();
+    out.key("using");
+    out.string(status.field);
+    const auto table = std::ranges::find(tables, status.field, &engine::RecallTable::field);
+    if (table != tables.end()) write_table_members(out, *table);
+    write_watch(out, status);
+    out.end_object();
+  }
   out.end_array();
   out.end_object();
 }
@@ -62,7 +94,7 @@ void write_recall_report(Writer& out, const engine::RecallReport::Facts& facts) 
   out.member("exact", facts.is_exact);
   out.member("effort", facts.effort);
   if (facts.n_queries != 0) {
-    write_measurement(out, facts.n_queries, facts.is_synthetic, facts.measured_at_ms);
+    write_measurement(out, facts.n_queries, facts.source, facts.measured_at_ms);
   }
   out.end_object();
 }

@@ -5,7 +5,10 @@
 #include <cmath>
 #include <cstddef>
 #include <future>
+#include <numeric>
+#include <span>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include "engine/database.h"
@@ -139,6 +142,125 @@ TEST(QueryReservoir, RefusesDamagedFiles) {
   ASSERT_TRUE(directory->replace_file("queries", bytes));
   QueryReservoir other_dim(4, kReservoirSeed);
   EXPECT_EQ(other_dim.load(*directory, "queries").error().code(), Code::kDataLoss);
+}
+
+// Dense and sparse fields.
+
+SparseVector words_of(std::uint32_t i) {
+  return {{i, i + 7, 100'000}, {1.0F + static_cast<float>(i), 0.5F, -2}};
+}
+
+void offer_words(QueryReservoir& reservoir, std::uint32_t first, std::uint32_t end) {
+  for (std::uint32_t i = first; i < end; ++i) {
+    const auto words = words_of(i);
+    reservoir.offer(SparseView{words.indices, words.values});
+  }
+}
+
+TEST(QueryReservoir, KeepsSparseQueriesAsTheyWereAsked) {
+  QueryReservoir reservoir(0, kReservoirSeed, FieldKind::kSparse);
+  offer_words(reservoir, 0, 3);
+  reservoir.offer(SparseView{});
+  const auto recorded = reservoir.recorded();
+  ASSERT_EQ(recorded.size(), 3U);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(std::get<SparseVector>(recorded[i]), words_of(i));
+  }
+}
+
+TEST(QueryReservoir, LongSparseQueriesAreNotKept) {
+  QueryReservoir reservoir(0, kReservoirSeed, FieldKind::kSparse);
+  std::vector<std::uint32_t> indices(QueryReservoir::kMaxEntries + 1);
+  std::iota(indices.begin(), indices.end(), 0U);
+  const std::vector<float> values(indices.size(), 1.0F);
+  reservoir.offer(SparseView{indices, values});
+  EXPECT_EQ(reservoir.n_seen(), 0U);
+  indices.pop_back();
+  reservoir.offer(SparseView{indices, std::span(values).first(indices.size())});
+  EXPECT_EQ(reservoir.n_recorded(), 1U);
+}
+
+TEST(QueryReservoir, KeepsFewerOfLongDenseVectors) {
+  const auto n_kept = [](std::uint32_t dim) {
+    QueryReservoir reservoir(dim, kReservoirSeed, FieldKind::kDense);
+    const std::vector<float> vector(dim, 1.0F);
+    for (std::size_t i = 0; i < QueryReservoir::kMaxQueries + 50; ++i) reservoir.offer(vector);
+    EXPECT_EQ(std::get<DenseVector>(reservoir.recorded().at(0)).size(), dim);
+    return reservoir.n_recorded();
+  };
+  EXPECT_EQ(n_kept(3), QueryReservoir::kMaxQueries);
+  EXPECT_EQ(n_kept(32'768), QueryReservoir::kMaxQueries);
+  EXPECT_EQ(n_kept(65'536), QueryReservoir::kMaxQueries / 2) << "64 MiB";
+}
+
+TEST(QueryReservoir, SparseAndDenseOnesGoOnWhereTheyWereSaved) {
+  const auto directory = make_memory_directory();
+  QueryReservoir whole(0, kReservoirSeed, FieldKind::kSparse);
+  offer_words(whole, 0, 3000);
+  QueryReservoir before(0, kReservoirSeed, FieldKind::kSparse);
+  offer_words(before, 0, 1500);
+  ASSERT_TRUE(before.save(*directory, "sparse"));
+  QueryReservoir after(0, kReservoirSeed, FieldKind::kSparse);
+  ASSERT_TRUE(after.load(*directory, "sparse"));
+  EXPECT_EQ(after.recorded(), before.recorded());
+  offer_words(after, 1500, 3000);
+  EXPECT_EQ(after.recorded(), whole.recorded());
+  QueryReservoir dense(1, kReservoirSeed, FieldKind::kDense);
+  offer_numbers(dense, 0, 700);
+  ASSERT_TRUE(dense.save(*directory, "dense"));
+  QueryReservoir dense_after(1, kReservoirSeed, FieldKind::kDense);
+  ASSERT_TRUE(dense_after.load(*directory, "dense"));
+  EXPECT_EQ(dense_after.recorded(), dense.recorded());
+  EXPECT_FALSE(after.load(*directory, "dense")) << "of another kind of field";
+  EXPECT_FALSE(QueryReservoir(1, kReservoirSeed).load(*directory, "dense"));
+}
+
+/// Multi-vector fields have had files of version 1; they get one of version 2 once renewed.
+TEST(QueryReservoir, CountsOnlyLaterQueriesOnceItIsRenewed) {
+  for (const FieldKind kind : {FieldKind::kMulti, FieldKind::kDense}) {
+    const auto directory = make_memory_directory();
+    QueryReservoir reservoir(1, kReservoirSeed, kind);
+    offer_numbers(reservoir, 0, 5000);
+    ASSERT_TRUE(reservoir.save(*directory, "queries"));
+    EXPECT_EQ(reservoir.n_recorded(), QueryReservoir::kMaxQueries);
+    reservoir.renew();
+    EXPECT_EQ(reservoir.n_recorded(), 0U);
+    EXPECT_EQ(reservoir.sample().queries.size(), QueryReservoir::kMaxQueries) << "for indexes";
+    offer_numbers(reservoir, 5000, 5100);
+    EXPECT_EQ(reservoir.n_recorded(), 100U);
+    EXPECT_EQ(reservoir.n_seen(), 5100U);
+    ASSERT_TRUE(reservoir.save(*directory, "renewed"));
+    QueryReservoir after(1, kReservoirSeed, kind);
+    ASSERT_TRUE(after.load(*directory, "renewed"));
+    EXPECT_EQ(after.recorded(), reservoir.recorded());
+    offer_numbers(after, 5100, 9000);
+    offer_numbers(reservoir, 5100, 9000);
+    EXPECT_EQ(after.recorded(), reservoir.recorded());
+    EXPECT_EQ(after.n_recorded(), QueryReservoir::kMaxQueries);
+    QueryReservoir old(1, kReservoirSeed, kind);
+    EXPECT_TRUE(old.load(*directory, "queries"));
+    EXPECT_EQ(old.n_recorded(), QueryReservoir::kMaxQueries);
+  }
+}
+
+TEST(QueryReservoir, RefusesDamagedFilesOfSparseQueries) {
+  const auto directory = make_memory_directory();
+  QueryReservoir reservoir(0, kReservoirSeed, FieldKind::kSparse);
+  offer_words(reservoir, 0, 3);
+  ASSERT_TRUE(reservoir.save(*directory, "queries"));
+  const auto bytes = directory->read_file("queries").value();
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    for (auto damaged :
+         {bytes, std::vector(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(i))}) {
+      if (damaged.size() > i) damaged[i] ^= std::byte{0x10};
+      ASSERT_TRUE(directory->replace_file("queries", damaged));
+      QueryReservoir loaded(0, kReservoirSeed, FieldKind::kSparse);
+      const auto result = loaded.load(*directory, "queries");
+      ASSERT_FALSE(result) << "byte " << i;
+      EXPECT_EQ(result.error().code(), Code::kDataLoss);
+      EXPECT_EQ(loaded.n_recorded(), 0U);
+    }
+  }
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST(RecallChoice, WhatIsUnknownIsExact) {
 
 TEST(RecallChoice, SyntheticQueriesCountForLess) {
   RecallTable table = table_of({cell_of(10, 1'000'000, 16)});
-  table.is_synthetic = true;
+  table.source = RecallSource::kSynthetic;
   const auto choice = choose_effort(&table, {0.9, {}}, 10, 1, 1000);
   EXPECT_EQ(choice.effort, 32U);
   EXPECT_NEAR(choice.estimate, 0.904, 1e-9);
@@ -122,7 +122,7 @@ TEST(RecallTables, AreKeptWithTheConfiguration) {
   ASSERT_TRUE(add_field(config, {.name = "dense", .dim = 4}));
   config.client_settings = "{}";
   RecallTable table = table_of({cell_of(10, 1'000'000, 16), cell_of(100, 20'000, 50)});
-  table.is_synthetic = true;
+  table.source = RecallSource::kSynthetic;
   table.measured_at_ms = 1'790'000'000'123;
   set_recall(config, table);
   set_recall(config, table);
