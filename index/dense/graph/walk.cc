@@ -92,7 +92,7 @@ void Walk::begin(const WalkRequest& request, Scratch& scratch) const {
       const std::uint32_t node = graph_.node(lists.rows()[hits.positions[i]]);
       if (node < graph_.facts().n && scratch.see(node)) scratch.beam.add(hits.scores[i], node);
     }
-    dense::count(blocks, request.work);
+    dense::count(blocks, blocks.n, request.work);
   }
 }
 

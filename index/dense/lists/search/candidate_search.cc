@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "base/prefetch.h"
 #include "index/dense/lists/search/candidate_search_impl.h"
@@ -20,6 +19,8 @@ constexpr double kDefaultStop = 1.4;
 constexpr double kEffortOfReduced = 1.5;
 /// Lists scanned between two looks at the stop, beyond the gap.
 constexpr std::size_t kListsPerLook = 4;
+/// Share of the centroids that a filtered search compares exactly, about.
+constexpr double kComparedCentroids = 0.25;
 /// Factor on the rows that are scored exactly, at most.
 constexpr std::size_t kMoreUnderFilters = 8;
 
@@ -60,7 +61,7 @@ double CandidateSearch::selectivity(std::size_t n_allowed) const {
   return std::min(1.0, static_cast<double>(n_allowed) / std::max(1.0, 1.0 * n_present_));
 }
 
-/// With a filter, more lists are scanned (kFilteredListsExponent), chosen among all centroids.
+/// With a filter, more lists are scanned (kFilteredListsExponent), each in part.
 double CandidateSearch::find_bytes(double selectivity, const ListsSearchParams& params) const {
   const auto usual = static_cast<double>(bytes_per_search());
   const double rerank = params.rerank * cost::kRowSeekBytes;
@@ -68,7 +69,7 @@ double CandidateSearch::find_bytes(double selectivity, const ListsSearchParams& 
   const double lists = std::min(static_cast<double>(lists_.code_bytes()),
                                 usual * std::pow(selectivity, cost::kFilteredListsExponent));
   const auto centroids = static_cast<double>(lists_.n_lists() * lists_.centroid_stride());
-  return lists + centroids + rerank;
+  return lists * share_read(selectivity) + kComparedCentroids * centroids + rerank;
 }
 
 /// On the measured data sets a default search scanned 15 / sqrt(rows) of all codes.
@@ -195,38 +196,6 @@ std::span<const Probe> CandidateSearch::near(const Search& search, const Probe& 
   return {probes.begin(), end};
 }
 
-Result<> CandidateSearch::scan_lists(const Search& search, std::span<const Probe> probes,
-                                     CodeScan& scan) const {
-  for (std::size_t i = 0; i < probes.size(); ++i) {
-    if (i % kListsPerPoll == 0) QV_TRY(search.request.cancel.check());
-    const std::byte* next =
-        i + 1 < probes.size() ? lists_.blocks(probes[i + 1].list).first : nullptr;
-    scan_list(search, probes[i], next, scan);
-    count(lists_.blocks(probes[i].list), search.request.work);
-  }
-  return {};
-}
-
-void CandidateSearch::scan_list(const Search& search, const Probe& probe, const std::byte* next,
-                                CodeScan& scan) const {
-  CodeBlocks blocks = lists_.blocks(probe.list);
-  blocks.next = next;
-  const std::uint32_t first = lists_.first_position(probe.list);
-  const RowFilter& filter = search.request.filter;
-  const auto& tables = search.query.tables;
-  if (filter.allows_all()) {
-    scan.scan(tables, blocks, probe.base, nullptr, first);
-  } else if (search.selectivity > cost::kTestFoundRowsAbove) {
-    scan.scan_and_drop(tables, blocks, probe.base, filter, lists_.rows(), first);
-  } else {
-    auto& allowed = search.scratch.allowed;
-    allowed.resize(blocks.n);
-    const auto rows = lists_.rows().subspan(first, blocks.n * CodeBlocks::kRows);
-    kernels().codes.allowed(rows.data(), blocks.n, filter.words(), allowed.data());
-    scan.scan(tables, blocks, probe.base, allowed.data(), first);
-  }
-}
-
 /// Leaves the rows of `hits` in `scratch.rows`, each once even if two lists held it.
 void CandidateSearch::collect_rows(const CodeHits& hits, Scratch& scratch) const {
   auto& rows = scratch.rows;
@@ -279,10 +248,7 @@ void CandidateSearch::refine(const Search& search) const {
 void CandidateSearch::drop_hopeless(const Search& search, CodeHits& hits) const {
   const std::size_t k = search.request.k;
   if (hits.n <= k) return;
-  auto& ordered = search.scratch.ordered;
-  ordered.assign(hits.scores, hits.scores + hits.n);
-  const auto kth = ordered.begin() + static_cast<std::ptrdiff_t>(k - 1);
-  std::nth_element(ordered.begin(), kth, ordered.end(), std::greater<>());
+  const float kth = kth_greatest({hits.scores, hits.n}, k, search.scratch.scan);
   std::size_t n = 0;
   for (std::size_t i = 0; i < hits.n; ++i) {
     const float error = cost::kSecondCodeDeviations *
@@ -290,7 +256,7 @@ void CandidateSearch::drop_hopeless(const Search& search, CodeHits& hits) const 
     const float score = hits.scores[i];
     hits.positions[n] = hits.positions[i];
     hits.scores[n] = score;
-    n += score >= *kth - error ? 1 : 0;
+    n += score >= kth - error ? 1 : 0;
   }
   hits.n = n;
 }

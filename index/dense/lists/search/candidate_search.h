@@ -42,12 +42,14 @@ struct ListCandidates {
   bool is_conclusive = true;
 };
 
-/// Counts a scanned list.
-inline void count(const CodeBlocks& blocks, WorkCounters& work) {
+/// Counts a list of which `n_scanned` blocks were scanned. Of the others only the numbers of the
+/// rows were read.
+inline void count(const CodeBlocks& blocks, std::size_t n_scanned, WorkCounters& work) {
   ++work.n_lists;
-  work.n_blocks += blocks.n;
-  work.n_codes_scored += blocks.n * CodeBlocks::kRows;
-  work.n_bytes += blocks.n * blocks.block_bytes();
+  work.n_blocks += n_scanned;
+  work.n_codes_scored += n_scanned * CodeBlocks::kRows;
+  work.n_bytes += n_scanned * blocks.block_bytes() +
+                  (blocks.n - n_scanned) * CodeBlocks::kRows * sizeof(std::uint32_t);
 }
 
 /// Counts a scan of a list that another search of the batch read into the cache.
@@ -134,6 +136,7 @@ class CandidateSearch {
   void look(const Search& search, double stop, float unit, Progress& progress,
             CodeScan& scan) const;
   [[nodiscard]] bool is_misled(const Search& search, const CodeScan& scan) const;
+  [[nodiscard]] bool prefers_all_signs(const Search& search, const CodeScan& scan) const;
   [[nodiscard]] float least_range(const Search& search, float unit) const;
   [[nodiscard]] bool can_rank_best(const Search& search, float unit, CodeScan& scan) const;
   Result<> scan_lists(const Search& search, std::span<const Probe> probes, CodeScan& scan) const;
@@ -142,6 +145,12 @@ class CandidateSearch {
                                             const CodeScan& scan) const;
   void scan_list(const Search& search, const Probe& probe, const std::byte* next,
                  CodeScan& scan) const;
+  void prefetch_rows(std::uint32_t list) const;
+  [[nodiscard]] double sign_row_bytes() const;
+  [[nodiscard]] double share_read(double selectivity) const;
+  [[nodiscard]] bool prefers_signs(const CodeBlocks& blocks, MaskCounts counts) const;
+  void prepare_signs(const Search& search) const;
+  void scan_signs(const Search& search, std::uint32_t first, CodeScan& scan) const;
   [[nodiscard]] std::size_t n_rescored(const CandidateRequest& request) const;
   void collect_rows(const CodeHits& hits, Scratch& scratch) const;
   void refine(const Search& search) const;

@@ -1,10 +1,9 @@
 #include "index/dense/lists/search/code_scan.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
-
-#include "base/bits.h"
 
 namespace quiver::index::dense {
 namespace {
@@ -15,6 +14,18 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 std::size_t room_for(std::size_t want) { return 3 * want + 64; }
 
 }  // namespace
+
+float kth_greatest(std::span<const float> scores, std::size_t k, ScanScratch& scratch) {
+  auto& order = scratch.order;
+  order.assign(scores.begin(), scores.end());
+  scratch.places.resize(scores.size());
+  CodeHits copy{order.data(), scratch.places.data(), scores.size(), scores.size()};
+  kernels().codes.keep_best(copy, k);
+  const auto kth = order.begin() + static_cast<std::ptrdiff_t>(k - 1);
+  std::nth_element(order.begin(), kth, order.begin() + static_cast<std::ptrdiff_t>(copy.n),
+                   std::greater<>());
+  return *kth;
+}
 
 CodeScan::CodeScan(std::size_t want, ScanScratch& scratch) : want_(want), scratch_(&scratch) {
   make_room();
@@ -37,13 +48,6 @@ void CodeScan::keep_more(std::size_t want) {
 void CodeScan::scan(const CodeTables& query, CodeBlocks blocks, float base,
                     const std::uint16_t* allowed, std::uint32_t first_position) {
   const auto& kernel = kernels().codes;
-  if (allowed != nullptr) {
-    const auto n = static_cast<double>(blocks.n * CodeBlocks::kRows);
-    const auto n_allowed = static_cast<double>(count_bits(std::span(allowed, blocks.n)));
-    n_masked_ += n;
-    n_allowed_ += n_allowed;
-    count(n, n_allowed);
-  }
   while (true) {
     const std::size_t n =
         kernel.scan(query, blocks, base, threshold_, allowed, first_position, hits_);
@@ -53,6 +57,28 @@ void CodeScan::scan(const CodeTables& query, CodeBlocks blocks, float base,
     blocks.n -= n;
     first_position += static_cast<std::uint32_t>(n * CodeBlocks::kRows);
     if (allowed != nullptr) allowed += n;
+  }
+}
+
+MaskCounts CodeScan::count_masks(std::span<const std::uint16_t> allowed) {
+  MaskCounts counts;
+  for (const std::uint16_t mask : allowed) {
+    counts.n_rows += static_cast<std::size_t>(std::popcount(mask));
+    counts.n_blocks += mask != 0 ? 1 : 0;
+  }
+  const auto n = static_cast<double>(allowed.size() * CodeBlocks::kRows);
+  n_masked_ += n;
+  n_allowed_ += static_cast<double>(counts.n_rows);
+  count(n, static_cast<double>(counts.n_rows));
+  return counts;
+}
+
+void CodeScan::offer(std::span<const std::uint32_t> positions, std::span<const float> estimates) {
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    if (!(estimates[i] > threshold_)) continue;
+    if (hits_.n + CodeBlocks::kRows > hits_.room) shrink();
+    hits_.scores[hits_.n] = estimates[i];
+    hits_.positions[hits_.n++] = positions[i];
   }
 }
 
@@ -106,12 +132,8 @@ void CodeScan::drop_below(float bar, std::size_t least) {
 }
 
 float CodeScan::kth(std::size_t k) const {
-  if (hits_.n < k) return -std::numeric_limits<float>::infinity();
-  auto& order = scratch_->order;
-  order.assign(hits_.scores, hits_.scores + hits_.n);
-  const auto last = order.begin() + static_cast<std::ptrdiff_t>(k - 1);
-  std::nth_element(order.begin(), last, order.end(), std::greater<>());
-  return *last;
+  if (hits_.n < k) return -kInfinity;
+  return kth_greatest({hits_.scores, hits_.n}, k, *scratch_);
 }
 
 const CodeHits& CodeScan::best() {

@@ -20,6 +20,16 @@ struct ScanScratch {
   std::vector<std::uint32_t> places;
 };
 
+/// The k-th greatest of `scores`, which are not NaN; 1 <= k <= their number.
+[[nodiscard]] float kth_greatest(std::span<const float> scores, std::size_t k,
+                                 ScanScratch& scratch);
+
+/// What the masks of a list's blocks allow.
+struct MaskCounts {
+  std::size_t n_rows = 0;    ///< a row that fills a block counts again
+  std::size_t n_blocks = 0;  ///< blocks with an allowed row
+};
+
 /// Keeps the positions of the `want` greatest estimates; ties go to the lowest position. The order
 /// of blocks does not matter. One scan at a time per scratch.
 class CodeScan {
@@ -27,9 +37,13 @@ class CodeScan {
   CodeScan(std::size_t want, ScanScratch& scratch);
 
   /// Offers the rows of `blocks`, at positions from `first_position` on. `allowed`: a mask of 16
-  /// rows per block, or nullptr.
+  /// rows per block, or nullptr. Blocks without an allowed row are not read.
   void scan(const CodeTables& query, CodeBlocks blocks, float base, const std::uint16_t* allowed,
             std::uint32_t first_position);
+  /// Offers rows with known estimates, which are not NaN.
+  void offer(std::span<const std::uint32_t> positions, std::span<const float> estimates);
+  /// Counts what the masks of the next list allow, for the two shares below.
+  MaskCounts count_masks(std::span<const std::uint16_t> allowed);
   /// As `scan`, but tests rows after they are found, which is cheaper if most are allowed. `rows`:
   /// row of each position.
   void scan_and_drop(const CodeTables& query, CodeBlocks blocks, float base,
@@ -51,7 +65,7 @@ class CodeScan {
   }
   /// Share of the rows found by `scan_and_drop` that were not dropped; 0 if it found none.
   [[nodiscard]] double kept_share() const { return n_kept_ / std::max(1.0, n_found_); }
-  /// Share of the positions scanned with masks that these allow; 0 if there are none.
+  /// Share of the positions whose masks were counted that these allow; 0 if there are none.
   [[nodiscard]] double allowed_share() const { return n_allowed_ / std::max(1.0, n_masked_); }
   /// The k-th greatest estimate so far, k <= `want`; minus infinity if there are fewer.
   [[nodiscard]] float kth(std::size_t k) const;

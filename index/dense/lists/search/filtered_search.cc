@@ -22,9 +22,15 @@ constexpr double kLeastKeptShare = 0.9;
 /// The gap grows in steps until the scan ends. After so many all lists are scanned: without an end,
 /// lists without a key (NaN, by huge values) would be waited for.
 constexpr double kGapStep = 1.25;
-constexpr int kMaxGapSteps = 18;
+constexpr int kMaxGapSteps = 20;
+/// The first lists are those within this share of the gap: `stop` may spare comparing the centroids
+/// of the others.
+constexpr double kFirstGap = 0.64;
+constexpr int kStepsToUsualGap = 2;
 /// The kept rows of a random filter are spread over more of the order than without: `stop` falls
-/// with each halving of its share. Fitted to recall without a filter, on arxiv-100k.
+/// with each halving of its share, first by `kStopFactorPerLoose`. Fitted to recall without a
+/// filter, on arxiv-100k.
+constexpr double kStopFactorPerLoose = -0.23;
 constexpr double kStopFactor = 0.87;
 constexpr double kStopFactorPerHalving = -0.1;
 constexpr double kLeastStopFactor = 0.3;
@@ -46,16 +52,20 @@ void widen(ListsSearchParams& params, double share) {
   params.gap *= std::pow(share, kGapExponent);
 }
 
-/// Of `stop`, if rows are tested before they are scored and `share` of them pass.
+/// Of `stop`, if `share` of the rows pass.
 double stop_factor(double share) {
-  return std::max(kLeastStopFactor, kStopFactor + kStopFactorPerHalving * std::log2(1 / share));
+  const double halvings = std::log2(1 / share);
+  return std::max({kLeastStopFactor, 1 + kStopFactorPerLoose * halvings,
+                   kStopFactor + kStopFactorPerHalving * halvings});
 }
 
 /// Share of the allowed rows among the nearest ones, relative to their share of all rows, below
-/// which lists are no guide: the filter denies the near rows, and sign codes are surer. Of the
-/// nearest rows so many are looked at that a random filter allows this number.
+/// which lists are no guide: the filter denies the near rows. Of the nearest rows so many are
+/// looked at that a random filter allows this number.
 constexpr double kLeastShareForLists = 0.5;
 constexpr double kWatchedRows = 32;
+/// Of `stop`, if lists are no guide but sign codes of all allowed rows would take too long.
+constexpr double kStopFactorIfMisled = 1.5;
 
 }  // namespace
 
@@ -75,11 +85,12 @@ struct CandidateSearch::Progress {
 /// many others are about equally far.
 Result<bool> CandidateSearch::scan_filtered(const Search& search) const {
   const std::size_t rerank = search.request.params.rerank;
+  search.scratch.has_sign_query = false;
   for (std::size_t want = rerank;; want = kMoreRows * rerank) {
     CodeScan scan(want, search.scratch.scan);
     scan.watch(kWatchedRows / search.selectivity);
     QV_TRY(const float unit, scan_allowed(search, scan));
-    if (search.takes_too_long() || is_misled(search, scan)) return false;
+    if (search.takes_too_long() || prefers_all_signs(search, scan)) return false;
     if (can_rank_best(search, unit, scan)) {
       scan.drop_below(scan.kth(search.request.k) - least_range(search, unit), rerank);
       collect_rows(scan.best(), search.scratch);
@@ -105,6 +116,7 @@ Result<float> CandidateSearch::scan_allowed(const Search& search, CodeScan& scan
   WideningRoute lists(router, search.query, search.scratch.centroids, search.scratch.route);
   float unit = 0;
   Progress progress;
+  params.gap *= kFirstGap;
   for (int i = 0; i <= kMaxGapSteps; ++i, params.gap *= kGapStep) {
     const auto next =
         i < kMaxGapSteps ? lists.within(static_cast<float>(params.gap)) : lists.rest();
@@ -112,14 +124,20 @@ Result<float> CandidateSearch::scan_allowed(const Search& search, CodeScan& scan
     if (i == 0) unit = gap_unit(similarity_, next.front().key, lists_.facts());
     QV_TRY(const bool is_done, scan_near(search, params.stop, next, unit, progress, scan));
     if (is_done || lists.is_over()) break;
-    if (scan.kept_share() >= kLeastKeptShare * share) break;
+    if (i >= kStepsToUsualGap && scan.kept_share() >= kLeastKeptShare * share) break;
   }
   return unit;
 }
 
-/// True if the filter denies the near rows, and another way does not mind.
+/// True if the filter denies the near rows.
 bool CandidateSearch::is_misled(const Search& search, const CodeScan& scan) const {
-  return signs_ && scan.early_share() < kLeastShareForLists * search.selectivity;
+  return scan.early_share() < kLeastShareForLists * search.selectivity;
+}
+
+/// The same, if sign codes are surer. Of a loose filter they are too many: lists are scanned
+/// farther.
+bool CandidateSearch::prefers_all_signs(const Search& search, const CodeScan& scan) const {
+  return signs_ && search.selectivity <= cost::kTestFoundRowsAbove && is_misled(search, scan);
 }
 
 /// Scans lists in order. True if `stop`, the bytes read or the filter ended the scan.
@@ -136,9 +154,8 @@ Result<bool> CandidateSearch::scan_near(const Search& search, double stop,
     const auto next = probes.first(std::min(n_between, probes.size()));
     const auto near = next.first(next.size() - below(next, progress.least).size());
     QV_TRY(scan_lists(search, near, scan));
-    if (near.size() < next.size() || search.takes_too_long() || is_misled(search, scan)) {
-      return true;
-    }
+    const bool is_over = search.takes_too_long() || prefers_all_signs(search, scan);
+    if (near.size() < next.size() || is_over) return true;
     probes = probes.subspan(next.size());
     progress.n_lists += next.size();
     look(search, stop, unit, progress, scan);
@@ -154,19 +171,20 @@ void CandidateSearch::look(const Search& search, double stop, float unit, Progre
     progress.next_check = 2 * progress.n_lists;
     if (!can_rank_best(search, unit, scan)) scan.keep_more(kMoreRows * rerank);
   }
-  const bool tests_found = search.selectivity > cost::kTestFoundRowsAbove;
   const double share = std::max({search.selectivity, scan.allowed_share(), 1e-3});
+  const double factor = is_misled(search, scan) ? kStopFactorIfMisled : stop_factor(share);
   const auto& depths = lists_.depths();
-  const double depth = depths->middle + stop * (tests_found ? 1 : stop_factor(share)) *
-                                            (depths->usual - depths->middle);
+  const double depth = depths->middle + stop * factor * (depths->usual - depths->middle);
   progress.least = scan.narrow() - static_cast<float>(depth) * unit;
 }
 
 /// The range of estimates below the k-th best in which errors may hide one of the best rows.
 float CandidateSearch::least_range(const Search& search, float unit) const {
   const double dim = lists_.facts().padded_dim;
-  const double deviation = unit * kDeviationOfBits / std::sqrt(dim) /
-                           static_cast<double>(1U << (lists_.facts().n_bits - 1));
+  double deviation = unit * kDeviationOfBits / std::sqrt(dim) /
+                     static_cast<double>(1U << (lists_.facts().n_bits - 1));
+  const auto& scratch = search.scratch;
+  if (scratch.has_sign_query) deviation = std::max<double>(deviation, scratch.sign_query.deviation);
   const auto k = static_cast<double>(std::max<std::size_t>(search.request.k, 10));
   return static_cast<float>(kLeastDeviations * deviation * std::pow(10 / k, kDeviationsExponent));
 }

@@ -153,7 +153,8 @@ Result<> CandidateSearch::scan_each(std::span<SharedSearch> searches, SharedScra
         i + 1 < visits.size() ? lists_.blocks(visits[i + 1].probe.list).first : nullptr;
     scan_list(search, probe, next, scan);
     const CodeBlocks blocks = lists_.blocks(probe.list);
-    is_new ? count(blocks, search.request.work) : count_again(blocks, search.request.work);
+    is_new ? count(blocks, blocks.n, search.request.work)
+           : count_again(blocks, search.request.work);
   }
   return {};
 }
