@@ -27,7 +27,7 @@ class PrivateSums {
   [[nodiscard]] virtual Result<PrivacyReport> report() const = 0;
   /// Durable on return. A budget below what is spent is taken: nothing more is released then.
   /// kUnimplemented in a cluster.
-  virtual Result<> set_budget(const PrivacyAmount& budget) = 0;
+  virtual Result<> set_budget(const PrivacyAmount& budget, const Cancel& cancel) = 0;
 
   /// Sums, pays, adds noise and stores: returns when the release is durable. `text`: what the
   /// client sent. One release of a collection is made at a time; others wait.
@@ -44,7 +44,7 @@ class PrivateSums {
       const std::string& name, std::span<const std::vector<float>> vectors,
       const Cancel& cancel) const = 0;
   /// Removes the release. What it cost stays spent.
-  virtual Result<> forget(const std::string& name) = 0;
+  virtual Result<> forget(const std::string& name, const Cancel& cancel) = 0;
 };
 
 }  // namespace quiver::engine

@@ -136,8 +136,7 @@ Result<PrivacyReport> CollectionSums::report() const {
   return PrivacyReport{now.budget, now.spent, std::move(now.releases)};
 }
 
-Result<> CollectionSums::set_budget(const PrivacyAmount& budget) {
-  const Cancel cancel;
+Result<> CollectionSums::set_budget(const PrivacyAmount& budget, const Cancel& cancel) {
   QV_TRY(const Turn turn, take_turn(cancel));
   QV_TRY(auto next, ledger());
   next.budget = budget;
@@ -233,8 +232,7 @@ Result<std::vector<PrivateEstimate>> CollectionSums::estimate(
 }
 
 /// The ledger first: a file that it does not list is removed at the next opening.
-Result<> CollectionSums::forget(const std::string& name) {
-  const Cancel cancel;
+Result<> CollectionSums::forget(const std::string& name, const Cancel& cancel) {
   QV_TRY(const Turn turn, take_turn(cancel));
   QV_TRY(auto next, ledger());
   QV_TRY(const auto info, find_release(next, name));

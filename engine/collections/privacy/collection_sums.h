@@ -41,7 +41,8 @@ class CollectionSums final : public PrivateSums {
   void close() QV_EXCLUDES(mutex_);
 
   [[nodiscard]] Result<PrivacyReport> report() const override QV_EXCLUDES(mutex_);
-  Result<> set_budget(const PrivacyAmount& budget) override QV_EXCLUDES(mutex_);
+  Result<> set_budget(const PrivacyAmount& budget, const Cancel& cancel) override
+      QV_EXCLUDES(mutex_);
   Result<ReleaseDetails> release(const std::string& name, const PrivateSumRequest& request,
                                  const std::string& text, const Cancel& cancel) override
       QV_EXCLUDES(mutex_);
@@ -50,7 +51,7 @@ class CollectionSums final : public PrivateSums {
   [[nodiscard]] Result<std::vector<PrivateEstimate>> estimate(
       const std::string& name, std::span<const std::vector<float>> vectors,
       const Cancel& cancel) const override QV_EXCLUDES(mutex_);
-  Result<> forget(const std::string& name) override QV_EXCLUDES(mutex_);
+  Result<> forget(const std::string& name, const Cancel& cancel) override QV_EXCLUDES(mutex_);
 
  private:
   class Turn;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -56,6 +58,16 @@ struct ReleaseHead {
 };
 static_assert(sizeof(ReleaseHead) == 48);
 
+/// Number of a file that has the name of a release; nullopt for others.
+std::optional<std::uint64_t> release_number(std::string_view name) {
+  if (!name.ends_with(kReleaseSuffix)) return std::nullopt;
+  name.remove_suffix(kReleaseSuffix.size());
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  return number;
+}
+
 std::string release_name(std::uint64_t number) {
   return fmt::format("{}{}", number, kReleaseSuffix);
 }
@@ -86,6 +98,7 @@ Result<PrivacyLedger> LedgerFiles::open() {
     return PrivacyLedger();
   }
   QV_TRY(auto ledger, load());
+  QV_TRY(check_is_newest(ledger));
   QV_TRY(remove_strays(ledger));
   return ledger;
 }
@@ -118,6 +131,21 @@ Result<PrivacyLedger> LedgerFiles::load() const {
     ledger.releases.push_back(std::move(info));
   }
   return ledger;
+}
+
+/// A ledger is synced before a release has a file. So a newer release proves that the ledger is an
+/// older copy, which has forgotten what was spent.
+Result<> LedgerFiles::check_is_newest(const PrivacyLedger& ledger) const {
+  QV_TRY(const auto entries, directory_->list());
+  for (const auto& entry : entries) {
+    const auto number = release_number(entry.name);
+    if (!number || *number <= ledger.last_number) continue;
+    return fail(Code::kDataLoss,
+                fmt::format("`{}/{}` is older than {} beside it: it knows {} releases, so what is "
+                            "spent is not known",
+                            directory_->path(), kLedgerName, entry.name, ledger.last_number));
+  }
+  return {};
 }
 
 Result<> LedgerFiles::remove_strays(const PrivacyLedger& ledger) {

@@ -49,6 +49,7 @@ class LedgerFiles {
 
  private:
   [[nodiscard]] Result<PrivacyLedger> load() const;
+  [[nodiscard]] Result<> check_is_newest(const PrivacyLedger& ledger) const;
   Result<> remove_strays(const PrivacyLedger& ledger);
 
   const std::unique_ptr<Directory> collection_;

@@ -57,7 +57,7 @@ class CollectionSumsTest : public ::testing::Test {
     return sums_->release(name, cosine_request(epsilon, delta), R"({"epsilon":1})", Cancel());
   }
   void set_budget(double epsilon, double delta = 1e-5) {
-    ASSERT_TRUE(sums_->set_budget(PrivacyAmount::of(epsilon, delta)));
+    ASSERT_TRUE(sums_->set_budget(PrivacyAmount::of(epsilon, delta), Cancel()));
   }
   [[nodiscard]] double spent() const { return sums_->report().value().spent.epsilon(); }
   std::unique_ptr<Directory> files() {
@@ -140,8 +140,8 @@ TEST_F(CollectionSumsTest, WhatIsDeletedStaysSpent) {
   set_budget(3);
   ASSERT_TRUE(release("a"));
   ASSERT_TRUE(release("b"));
-  ASSERT_TRUE(sums_->forget("a"));
-  EXPECT_EQ(sums_->forget("a").error().code(), Code::kNotFound);
+  ASSERT_TRUE(sums_->forget("a", Cancel()));
+  EXPECT_EQ(sums_->forget("a", Cancel()).error().code(), Code::kNotFound);
   EXPECT_EQ(spent(), 2);
   open();
   EXPECT_EQ(spent(), 2);
@@ -189,7 +189,7 @@ TEST_F(CollectionSumsTest, ManyCallersSpendNoMoreThanTheBudget) {
 
 TEST_F(CollectionSumsTest, RefusedWhereNothingMayChange) {
   is_refused_ = true;
-  EXPECT_EQ(sums_->set_budget({}).error().code(), Code::kUnimplemented);
+  EXPECT_EQ(sums_->set_budget({}, Cancel()).error().code(), Code::kUnimplemented);
   EXPECT_EQ(release("a").error().code(), Code::kUnimplemented);
 }
 
@@ -225,7 +225,7 @@ TEST_F(CollectionSumsTest, AnsweredReleasesAreSpentWheneverThePowerFails) {
   for (const auto& info : report.releases) {
     if (!info.is_lost) continue;
     EXPECT_EQ(sums_->details(info.name).error().code(), Code::kFailedPrecondition);
-    ASSERT_TRUE(sums_->forget(info.name));
+    ASSERT_TRUE(sums_->forget(info.name, Cancel()));
   }
 }
 
@@ -246,11 +246,24 @@ TEST_F(CollectionSumsTest, ADamagedLedgerIsToldAndKept) {
   open();
   EXPECT_EQ(sums_->report().error().code(), Code::kDataLoss);
   EXPECT_EQ(release("b").error().code(), Code::kDataLoss);
-  EXPECT_EQ(sums_->set_budget(PrivacyAmount::of(9, 0.1)).error().code(), Code::kDataLoss);
+  const auto refused = sums_->set_budget(PrivacyAmount::of(9, 0.1), Cancel());
+  EXPECT_EQ(refused.error().code(), Code::kDataLoss);
   EXPECT_EQ(files()->read_file("ledger").value(), bytes);
   ASSERT_TRUE(files()->remove_file("ledger"));
   open();
   EXPECT_THAT(sums_->report().error().message(), HasSubstr("is missing beside 1.release"));
+}
+
+TEST_F(CollectionSumsTest, AnOlderLedgerIsToldAndNothingIsRemoved) {
+  set_budget(3);
+  ASSERT_TRUE(release("a"));
+  const auto older = files()->read_file("ledger").value();
+  ASSERT_TRUE(release("b"));
+  ASSERT_TRUE(files()->replace_file("ledger", older));
+  open();
+  EXPECT_THAT(sums_->report().error().message(), HasSubstr("older than 2.release"));
+  EXPECT_EQ(release("c").error().code(), Code::kDataLoss);
+  EXPECT_TRUE(files()->exists("2.release"));
 }
 
 TEST_F(CollectionSumsTest, ADamagedReleaseIsTold) {
