@@ -60,6 +60,46 @@ TEST(Records, TheStateIsReadAsItWasWritten) {
   EXPECT_EQ(state->bases.at(shard), 250U);
 }
 
+TEST(Records, APlacedCollectionHasASetAndALeaderOfItsOwn) {
+  const Keys keys("test");
+  MemberSet all;
+  all.cluster = "0f";
+  all.n_nodes = 3;
+  all.members[7] = {{"a:1", "http://a:2"}, MemberState::kActive};
+  MemberSet own = all;
+  own.n_nodes = 1;
+  own.members[7].state = MemberState::kLeaving;
+  own.members[8] = {{"b:1", "http://b:2"}, MemberState::kActive};
+  own.members[9] = {{"c:1", "http://c:2"}, MemberState::kJoining, 7};
+  engine::CollectionConfig config;
+  config.cluster_id = "c0ffee";
+  config.fields = {{"", FieldKind::kDense, 2, DType::kF32, Metric::kDot, SparseModifier::kNone}};
+  RangeAnswer answer;
+  answer.items = {item(keys.set(), encode_set(all)),
+                  item(keys.collection("docs"), engine::to_json(config)),
+                  item(keys.alive(8), encode_address({"b:1", "http://b:2"})),
+                  item(keys.alive(9), R"({"v":1,"peer":"c:1","http":"http://c:2"})"),
+                  item(keys.set("c0ffee"), encode_set(own)),
+                  item(keys.leader("c0ffee"), "8"),
+                  item(keys.leader("left-behind"), "8"),
+                  item(keys.aliases(), encode_aliases({{"alias", "docs"}}))};
+  const auto state = parse_state(keys, answer);
+  ASSERT_TRUE(state) << state.error().message();
+  EXPECT_EQ(state->set, all);
+  EXPECT_EQ(state->leader, 0U);
+  ASSERT_EQ(state->placed.size(), 1U);
+  const GroupState& group = state->group_of("c0ffee");
+  EXPECT_EQ(group.set, own);
+  EXPECT_EQ(group.leader, 8U);
+  EXPECT_EQ(group.epoch, 5);
+  EXPECT_EQ(group.set->quorum(), 2U) << "while two count, both must have an entry";
+  EXPECT_TRUE(group.set->is_active(7) && !group.set->answers_reads(7));
+  EXPECT_EQ(group.set->find(MemberState::kJoining), 9U);
+  EXPECT_EQ(state->group_of("other").set, all);
+  EXPECT_EQ(state->can_place, std::set<NodeId>{8});
+  EXPECT_EQ(state->find("alias")->first, "docs");
+}
+
 TEST(Records, ADamagedValueIsNamed) {
   const Keys keys("test");
   for (const auto& key : {keys.set(), keys.leader(), keys.aliases(), keys.alive(1),
