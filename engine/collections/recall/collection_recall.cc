@@ -121,7 +121,7 @@ void CollectionRecall::begin(std::size_t field, const std::string& name, const D
   if (!is_begun) return context_.budget->end_measuring({}, now());
   const bool is_posted = context_.measuring.post(
       Priority::kLow,
-      [this, keep = std::move(keep), name, why = due.why] { run_measurement(name, why); });
+      [this, keep = std::move(keep), name, why = due.why] { take_turn(name, why); });
   if (!is_posted) end_measurement({}, Outcome::kFailed);
 }
 
