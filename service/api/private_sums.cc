@@ -36,7 +36,9 @@ void private_report(Call& call, const OpenCollection& target, Done<engine::Priva
 void set_private_budget(Call& call, const OpenCollection& target,
                         const engine::PrivacyAmount& budget, Done<> done) {
   with_private_sums(call.runtime().long_running(), call, target, Access::kManage, std::move(done),
-                    [budget](PrivateSums& sums, const Cancel& cancel) { return sums.set_budget(budget, cancel); });
+                    [budget](PrivateSums& sums, const Cancel& cancel) {
+                      return sums.set_budget(budget, cancel);
+                    });
 }
 
 void make_private_sum(Call& call, const OpenCollection& target, std::string name,
@@ -69,9 +71,11 @@ void estimate_private_sum(Call& call, const OpenCollection& target, std::string 
 }
 
 void forget_private_sum(Call& call, const OpenCollection& target, std::string name, Done<> done) {
-  with_private_sums(
-      call.runtime().long_running(), call, target, Access::kWriteExtras, std::move(done),
-      [name = std::move(name)](PrivateSums& sums, const Cancel& cancel) { return sums.forget(name, cancel); });
+  with_private_sums(call.runtime().long_running(), call, target, Access::kWriteExtras,
+                    std::move(done),
+                    [name = std::move(name)](PrivateSums& sums, const Cancel& cancel) {
+                      return sums.forget(name, cancel);
+                    });
 }
 
 }  // namespace quiver::service::api
