@@ -8,7 +8,6 @@
 
 #include "base/io/section_file.h"
 #include "base/io/shared_span.h"
-#include "base/prefetch.h"
 #include "base/result.h"
 #include "index/dense/lists/row_source.h"
 #include "index/index.h"
@@ -49,9 +48,6 @@ class SignRows {
   [[nodiscard]] std::size_t n_bytes() const { return rows_.size(); }
 
   void prepare(std::span<const float> rotated, SignQuery& query) const;
-  void prefetch(std::uint32_t row) const {
-    prefetch_bytes(rows_.data() + row * row_bytes(), row_bytes());
-  }
   /// Writes the estimate of each of `rows` to `out` (kernels/binary/binary.h).
   void score(const SignQuery& query, std::span<const std::uint32_t> rows, float* out) const;
 

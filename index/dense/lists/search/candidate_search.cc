@@ -19,8 +19,6 @@ constexpr double kDefaultStop = 1.4;
 constexpr double kEffortOfReduced = 1.5;
 /// Lists scanned between two looks at the stop, beyond the gap.
 constexpr std::size_t kListsPerLook = 4;
-/// Share of the centroids that a filtered search compares exactly, about.
-constexpr double kComparedCentroids = 0.25;
 /// Factor on the rows that are scored exactly, at most.
 constexpr std::size_t kMoreUnderFilters = 8;
 
@@ -61,7 +59,7 @@ double CandidateSearch::selectivity(std::size_t n_allowed) const {
   return std::min(1.0, static_cast<double>(n_allowed) / std::max(1.0, 1.0 * n_present_));
 }
 
-/// With a filter, more lists are scanned (kFilteredListsExponent), each in part.
+/// With a filter, more lists are scanned (kFilteredListsExponent), chosen among all centroids.
 double CandidateSearch::find_bytes(double selectivity, const ListsSearchParams& params) const {
   const auto usual = static_cast<double>(bytes_per_search());
   const double rerank = params.rerank * cost::kRowSeekBytes;
@@ -69,7 +67,7 @@ double CandidateSearch::find_bytes(double selectivity, const ListsSearchParams& 
   const double lists = std::min(static_cast<double>(lists_.code_bytes()),
                                 usual * std::pow(selectivity, cost::kFilteredListsExponent));
   const auto centroids = static_cast<double>(lists_.n_lists() * lists_.centroid_stride());
-  return lists * share_read(selectivity) + kComparedCentroids * centroids + rerank;
+  return lists + centroids + rerank;
 }
 
 /// On the measured data sets a default search scanned 15 / sqrt(rows) of all codes.

@@ -146,11 +146,6 @@ class CandidateSearch {
   void scan_list(const Search& search, const Probe& probe, const std::byte* next,
                  CodeScan& scan) const;
   void prefetch_rows(std::uint32_t list) const;
-  [[nodiscard]] double sign_row_bytes() const;
-  [[nodiscard]] double share_read(double selectivity) const;
-  [[nodiscard]] bool prefers_signs(const CodeBlocks& blocks, MaskCounts counts) const;
-  void prepare_signs(const Search& search) const;
-  void scan_signs(const Search& search, std::uint32_t first, CodeScan& scan) const;
   [[nodiscard]] std::size_t n_rescored(const CandidateRequest& request) const;
   void collect_rows(const CodeHits& hits, Scratch& scratch) const;
   void refine(const Search& search) const;

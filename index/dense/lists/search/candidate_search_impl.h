@@ -32,12 +32,8 @@ struct CandidateSearch::Scratch {
   RouteScratch route;
   ByteQuery byte_query;
   SignQuery sign_query;
-  bool has_sign_query = false;           ///< `sign_query` is that of the search at hand
-  std::vector<std::uint16_t> allowed;    ///< masks of the blocks of a list
-  std::vector<std::uint32_t> list_rows;  ///< allowed rows of a list
-  std::vector<std::uint32_t> places;     ///< their positions
-  std::vector<float> estimates;          ///< and their scores by sign codes
-  std::vector<std::uint64_t> seen;       ///< one bit per row; zero between searches
+  std::vector<std::uint16_t> allowed;  ///< masks of the blocks of a list
+  std::vector<std::uint64_t> seen;     ///< one bit per row; zero between searches
   std::vector<std::uint32_t> rows;
   std::vector<float> scores;  ///< score of each of `rows`
 };

@@ -60,26 +60,17 @@ void CodeScan::scan(const CodeTables& query, CodeBlocks blocks, float base,
   }
 }
 
-MaskCounts CodeScan::count_masks(std::span<const std::uint16_t> allowed) {
-  MaskCounts counts;
+std::size_t CodeScan::count_masks(std::span<const std::uint16_t> allowed) {
+  std::size_t n_rows = 0, n_blocks = 0;
   for (const std::uint16_t mask : allowed) {
-    counts.n_rows += static_cast<std::size_t>(std::popcount(mask));
-    counts.n_blocks += mask != 0 ? 1 : 0;
+    n_rows += static_cast<std::size_t>(std::popcount(mask));
+    n_blocks += mask != 0 ? 1 : 0;
   }
   const auto n = static_cast<double>(allowed.size() * CodeBlocks::kRows);
   n_masked_ += n;
-  n_allowed_ += static_cast<double>(counts.n_rows);
-  count(n, static_cast<double>(counts.n_rows));
-  return counts;
-}
-
-void CodeScan::offer(std::span<const std::uint32_t> positions, std::span<const float> estimates) {
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    if (!(estimates[i] > threshold_)) continue;
-    if (hits_.n + CodeBlocks::kRows > hits_.room) shrink();
-    hits_.scores[hits_.n] = estimates[i];
-    hits_.positions[hits_.n++] = positions[i];
-  }
+  n_allowed_ += static_cast<double>(n_rows);
+  count(n, static_cast<double>(n_rows));
+  return n_blocks;
 }
 
 void CodeScan::scan_and_drop(const CodeTables& query, CodeBlocks blocks, float base,

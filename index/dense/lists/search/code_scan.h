@@ -24,12 +24,6 @@ struct ScanScratch {
 [[nodiscard]] float kth_greatest(std::span<const float> scores, std::size_t k,
                                  ScanScratch& scratch);
 
-/// What the masks of a list's blocks allow.
-struct MaskCounts {
-  std::size_t n_rows = 0;    ///< a row that fills a block counts again
-  std::size_t n_blocks = 0;  ///< blocks with an allowed row
-};
-
 /// Keeps the positions of the `want` greatest estimates; ties go to the lowest position. The order
 /// of blocks does not matter. One scan at a time per scratch.
 class CodeScan {
@@ -40,10 +34,9 @@ class CodeScan {
   /// rows per block, or nullptr. Blocks without an allowed row are not read.
   void scan(const CodeTables& query, CodeBlocks blocks, float base, const std::uint16_t* allowed,
             std::uint32_t first_position);
-  /// Offers rows with known estimates, which are not NaN.
-  void offer(std::span<const std::uint32_t> positions, std::span<const float> estimates);
-  /// Counts what the masks of the next list allow, for the two shares below.
-  MaskCounts count_masks(std::span<const std::uint16_t> allowed);
+  /// Counts what the masks of the next list allow, for the two shares below. Returns the number of
+  /// blocks with an allowed row.
+  std::size_t count_masks(std::span<const std::uint16_t> allowed);
   /// As `scan`, but tests rows after they are found, which is cheaper if most are allowed. `rows`:
   /// row of each position.
   void scan_and_drop(const CodeTables& query, CodeBlocks blocks, float base,

@@ -85,7 +85,6 @@ struct CandidateSearch::Progress {
 /// many others are about equally far.
 Result<bool> CandidateSearch::scan_filtered(const Search& search) const {
   const std::size_t rerank = search.request.params.rerank;
-  search.scratch.has_sign_query = false;
   for (std::size_t want = rerank;; want = kMoreRows * rerank) {
     CodeScan scan(want, search.scratch.scan);
     scan.watch(kWatchedRows / search.selectivity);
@@ -181,10 +180,8 @@ void CandidateSearch::look(const Search& search, double stop, float unit, Progre
 /// The range of estimates below the k-th best in which errors may hide one of the best rows.
 float CandidateSearch::least_range(const Search& search, float unit) const {
   const double dim = lists_.facts().padded_dim;
-  double deviation = unit * kDeviationOfBits / std::sqrt(dim) /
-                     static_cast<double>(1U << (lists_.facts().n_bits - 1));
-  const auto& scratch = search.scratch;
-  if (scratch.has_sign_query) deviation = std::max<double>(deviation, scratch.sign_query.deviation);
+  const double deviation = unit * kDeviationOfBits / std::sqrt(dim) /
+                           static_cast<double>(1U << (lists_.facts().n_bits - 1));
   const auto k = static_cast<double>(std::max<std::size_t>(search.request.k, 10));
   return static_cast<float>(kLeastDeviations * deviation * std::pow(10 / k, kDeviationsExponent));
 }

@@ -85,8 +85,12 @@ class Keeper {
 }  // namespace
 
 double CandidateSearch::signs_bytes(std::size_t n_allowed, const ListsSearchParams& params) const {
+  const auto n_bytes = static_cast<double>(signs_->n_bytes());
+  const double far = std::max(0.0, 1 - cost::kCachedSignBytes / std::max(1.0, n_bytes));
+  const double seek = cost::kSignSeekBytes * (1 - far) + cost::kSignFarSeekBytes * far;
+  const double row_bytes = seek + static_cast<double>(signs_->row_bytes());
   const double n_kept = std::min<double>(params.rerank, static_cast<double>(n_allowed));
-  return static_cast<double>(n_allowed) * sign_row_bytes() + n_kept * cost::kRowSeekBytes;
+  return static_cast<double>(n_allowed) * row_bytes + n_kept * cost::kRowSeekBytes;
 }
 
 /// As `score_allowed`.
@@ -142,10 +146,12 @@ Result<ListCandidates> CandidateSearch::find_by_signs(const CandidateRequest& re
   thread_local Scratch scratch;
   const Search search{request, rotate(request.vector, scratch.lines),
                       selectivity(request.n_allowed), scratch};
-  prepare_signs(search);
+  auto& query = scratch.sign_query;
+  signs_->prepare(search.query.values, query);
+  query.deviation = std::hypot(query.deviation, usual_loss(search.query));
   const std::size_t k = std::max<std::size_t>(1, request.k);
   Keeper keeper(k, std::max<std::size_t>(k, request.params.rerank),
-                kKeptDeviations * scratch.sign_query.deviation, scratch.scan);
+                kKeptDeviations * query.deviation, scratch.scan);
   QV_TRY(score_allowed(search, [&](std::span<const std::uint32_t> rows, const float* estimates) {
     keeper.add(rows, estimates);
   }));
