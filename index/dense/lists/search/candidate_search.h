@@ -143,8 +143,8 @@ class CandidateSearch {
   [[nodiscard]] std::span<const Probe> near(const Search& search, const Probe& first,
                                             std::span<const Probe> probes,
                                             const CodeScan& scan) const;
-  void scan_list(const Search& search, const Probe& probe, const std::byte* next,
-                 CodeScan& scan) const;
+  std::size_t scan_list(const Search& search, const Probe& probe, const std::byte* next,
+                        CodeScan& scan) const;
   void prefetch_rows(std::uint32_t list) const;
   [[nodiscard]] std::size_t n_rescored(const CandidateRequest& request) const;
   void collect_rows(const CodeHits& hits, Scratch& scratch) const;

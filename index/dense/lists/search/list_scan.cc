@@ -13,7 +13,8 @@ Result<> CandidateSearch::scan_lists(const Search& search, std::span<const Probe
       next = lists_.blocks(probes[i + 1].list).first;
       if (!search.request.filter.allows_all()) prefetch_rows(probes[i + 1].list);
     }
-    scan_list(search, probes[i], next, scan);
+    const std::size_t n_scanned = scan_list(search, probes[i], next, scan);
+    count(lists_.blocks(probes[i].list), n_scanned, search.request.work);
   }
   return {};
 }
@@ -23,21 +24,21 @@ void CandidateSearch::prefetch_rows(std::uint32_t list) const {
   prefetch_bytes(lists_.rows().data() + lists_.first_position(list), n_bytes);
 }
 
-void CandidateSearch::scan_list(const Search& search, const Probe& probe, const std::byte* next,
-                                CodeScan& scan) const {
+/// Returns the number of blocks that were read.
+std::size_t CandidateSearch::scan_list(const Search& search, const Probe& probe,
+                                       const std::byte* next, CodeScan& scan) const {
   CodeBlocks blocks = lists_.blocks(probe.list);
   blocks.next = next;
   const std::uint32_t first = lists_.first_position(probe.list);
   const RowFilter& filter = search.request.filter;
   const auto& tables = search.query.tables;
-  auto& work = search.request.work;
   if (filter.allows_all()) {
     scan.scan(tables, blocks, probe.base, nullptr, first);
-    return count(blocks, blocks.n, work);
+    return blocks.n;
   }
   if (search.selectivity > cost::kTestFoundRowsAbove) {
     scan.scan_and_drop(tables, blocks, probe.base, filter, lists_.rows(), first);
-    return count(blocks, blocks.n, work);
+    return blocks.n;
   }
   auto& allowed = search.scratch.allowed;
   allowed.resize(blocks.n);
@@ -45,7 +46,7 @@ void CandidateSearch::scan_list(const Search& search, const Probe& probe, const 
   kernels().codes.allowed(rows.data(), blocks.n, filter.words(), allowed.data());
   const std::size_t n_scanned = scan.count_masks(allowed);
   scan.scan(tables, blocks, probe.base, allowed.data(), first);
-  count(blocks, n_scanned, work);
+  return n_scanned;
 }
 
 }  // namespace quiver::index::dense

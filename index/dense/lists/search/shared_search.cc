@@ -151,9 +151,9 @@ Result<> CandidateSearch::scan_each(std::span<SharedSearch> searches, SharedScra
     const bool is_new = i == 0 || visits[i - 1].probe.list != probe.list;
     const std::byte* next =
         i + 1 < visits.size() ? lists_.blocks(visits[i + 1].probe.list).first : nullptr;
-    scan_list(search, probe, next, scan);
+    const std::size_t n_scanned = scan_list(search, probe, next, scan);
     const CodeBlocks blocks = lists_.blocks(probe.list);
-    is_new ? count(blocks, blocks.n, search.request.work)
+    is_new ? count(blocks, n_scanned, search.request.work)
            : count_again(blocks, search.request.work);
   }
   return {};
