@@ -17,14 +17,12 @@ shows what happens when a promise breaks: calibrated with titles, then whole abs
 the rows are replaced by means of two. It counts searches until the alarm, and seconds from there to the next table.
 """
 import argparse
-import http.client
 import io
-import json
 import time
-import urllib.parse
 from pathlib import Path
 
 import numpy as np
+from served import Connection
 
 TARGETS = (.8, .9, .95, .98, .99)
 HITS = (1, 10, 100)
@@ -38,19 +36,15 @@ DRIFT_JUDGED = 300
 MAX_SEARCHES, MAX_SECONDS = 2_000, 60  # the bars
 
 
-class Server:
+class Collection:
     def __init__(self, url, collection):
-        self.collection = collection
-        self.connection = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc, timeout=1800)
+        self.connection, self.collection = Connection(url), collection
 
     def __call__(self, path, body=None, method="POST"):
-        self.connection.request(method, path.format(self.collection), json.dumps(body) if body is not None else None,
-                                {"Content-Type": "application/json"})
-        answer = self.connection.getresponse()
-        found = json.loads(answer.read())
-        if answer.status != 200:
-            raise SystemExit(f"{path}: {answer.status} {found}")
-        return found["result"]
+        return self.connection(method, path.format(self.collection), body)
+
+    def wait_until_green(self):
+        self.connection.wait_until_green(self.collection)
 
 
 def queries_of(folder, field):
@@ -109,8 +103,7 @@ def replace_rows(server, folder, share=.3):
         mean /= np.linalg.norm(mean, axis=1, keepdims=True)
         points = [{"id": int(i), "vector": {"dense": row}} for i, row in zip(ids, mean.round(5).tolist())]
         server("/collections/{}/points/vectors?wait=true", {"points": points}, "PUT")
-    while server("/collections/{}", method="GET")["status"] != "green":
-        time.sleep(1)
+    server.wait_until_green()
 
 
 def state_of(server, field):
@@ -192,8 +185,9 @@ def main():
     parser.add_argument("--drift", action="store_true", help="what happens when queries or rows change")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    server = Server(arguments.url, arguments.collection)
+    server = Collection(arguments.url, arguments.collection)
     server.folder = arguments.folder
+    server.wait_until_green()  # without its index a field is searched exactly
     if arguments.drift:
         lines = drift(server, arguments.fields.split(","))
         if arguments.out:
