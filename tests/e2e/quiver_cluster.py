@@ -2,14 +2,33 @@
 import contextlib
 import http.client
 import shutil
+import threading
 import time
 
-from patience import patience
+from patience import comes_true, patience
 from ports import three_free_ports
 from quiver_server import Server
 
 HAS_ETCD = shutil.which("etcd") is not None
 SETTLE_TIMEOUT_S = patience(20)
+
+
+class InBackground:
+    """Threads that run while a block does, until `stop` is set."""
+
+    def __init__(self, *work):
+        self.stop = threading.Event()
+        self._threads = [threading.Thread(target=run) for run in work]
+
+    def __enter__(self):
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        for thread in self._threads:
+            thread.join()
 
 
 class Cluster:
@@ -38,6 +57,12 @@ class Cluster:
         except AssertionError:
             self.close()
             raise
+        return self
+
+    def start_whole(self):
+        """As `start`; then every node also counts for the majority."""
+        self.start()
+        assert comes_true(lambda: all(m["active"] for node in self.nodes for m in self.status_of(node)["nodes"]))
         return self
 
     def close(self):

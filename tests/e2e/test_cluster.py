@@ -1,5 +1,6 @@
 """Three nodes on this machine: the same API on each, and nothing acknowledged is lost with one of them."""
 import contextlib
+import functools
 import http.client
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ import grpc
 import pytest
 from patience import comes_true, patience
 from qdrant_client import models
-from quiver_cluster import HAS_ETCD, Cluster
+from quiver_cluster import HAS_ETCD, Cluster, InBackground
 from quiver_server import binary
 
 pytestmark = pytest.mark.skipif(not HAS_ETCD, reason="etcd was not found in PATH: install etcd-server")
@@ -93,7 +94,7 @@ def test_the_stock_client_sees_the_cluster(cluster, name):
         assert len(info["local_shards"]) == 1 and len(info["remote_shards"]) == 2
 
 
-class Writers:
+class Writers(InBackground):
     """Threads that write and delete points of their own through changing nodes, and note what was acknowledged."""
 
     N_POINTS = 50  # of a thread
@@ -103,25 +104,14 @@ class Writers:
         # What each point may be: its payload's value, or None if it may be absent. A change whose outcome is not known
         # may come about at any later time, so its point is written no more.
         self.possible, self.n_acknowledged, self.failed, self.longest_pause_s = {}, 0, 0, 0.0
-        self._stop = threading.Event()
         self._lock = threading.Lock()
         self._last = time.monotonic()
-        self._threads = [threading.Thread(target=self._run, args=(i,)) for i in range(n)]
-
-    def __enter__(self):
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
+        super().__init__(*(functools.partial(self._run, i) for i in range(n)))
 
     def _run(self, number):
         points = list(range(1_000_000 * number, 1_000_000 * number + self.N_POINTS))
         n = 0
-        while not self._stop.is_set():
+        while not self.stop.is_set():
             n += 1
             slot = n % len(points)
             value = None if n % 7 == 0 else f"{number}-{n}"

@@ -2,14 +2,13 @@
 import contextlib
 import http.client
 import subprocess
-import threading
 import time
 
 import pytest
 from patience import comes_true, patience
 from qdrant_client import QdrantClient
 from qdrant_client.models import PointStruct
-from quiver_cluster import HAS_ETCD, Cluster
+from quiver_cluster import HAS_ETCD, Cluster, InBackground
 from quiver_server import binary
 
 pytestmark = pytest.mark.skipif(not HAS_ETCD, reason="etcd was not found in PATH: install etcd-server")
@@ -17,8 +16,7 @@ pytestmark = pytest.mark.skipif(not HAS_ETCD, reason="etcd was not found in PATH
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    cluster = Cluster(tmp_path_factory.mktemp("cluster"), grpc=True).start()
-    assert comes_true(lambda: all(m["active"] for node in cluster.nodes for m in view(node)["nodes"]))
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"), grpc=True).start_whole()
     yield cluster
     cluster.close()
 
@@ -160,28 +158,17 @@ def test_grpc_calls_are_sent_on(cluster, name):
         client.close()
 
 
-class Load:
+class Load(InBackground):
     """Threads that write and read through all nodes, and note what failed."""
 
     def __init__(self, cluster, name):
         self.cluster, self.name = cluster, name
         self.failed, self.written, self.n_reads, self.longest_s = [], [], 0, 0.0
-        self._stop = threading.Event()
-        self._threads = [threading.Thread(target=work) for work in (self._write, self._read)]
-
-    def __enter__(self):
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
+        super().__init__(self._write, self._read)
 
     def _write(self):
         n = 1000
-        while not self._stop.is_set():
+        while not self.stop.is_set():
             n += 1
             begin = time.monotonic()
             answer = upsert(self.cluster.nodes[n % 3], self.name, [n])
@@ -192,7 +179,7 @@ class Load:
                 self.failed.append(answer.text)
 
     def _read(self):
-        while not self._stop.is_set():
+        while not self.stop.is_set():
             self.n_reads += 1
             answer = self.cluster.nodes[self.n_reads % 3].get(f"/collections/{self.name}/points/1")
             if answer.status != 200:

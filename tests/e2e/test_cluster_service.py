@@ -2,7 +2,7 @@
 import subprocess
 
 import pytest
-from patience import comes_true, patience
+from patience import patience
 from qdrant_client import QdrantClient
 from qdrant_client.models import Distance, PointStruct, VectorParams
 from quiver_cluster import HAS_ETCD, Cluster
@@ -15,8 +15,7 @@ pytestmark = pytest.mark.skipif(not HAS_ETCD, reason="etcd was not found in PATH
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    cluster = Cluster(tmp_path_factory.mktemp("cluster"), grpc=True).start()
-    assert comes_true(lambda: all(m["active"] for node in cluster.nodes for m in view(node)["nodes"]))
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"), grpc=True).start_whole()
     yield cluster
     cluster.close()
 

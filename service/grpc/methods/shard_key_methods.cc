@@ -110,20 +110,8 @@ Decoded<> list_shard_keys(Rpc& rpc) {
                          });
 }
 
-qdrant::ReplicaState state_of(const cluster::NodeView::Member& member) {
-  switch (api::state_of(member)) {
-    case api::ReplicaState::kActive:
-      return qdrant::Active;
-    case api::ReplicaState::kPartial:
-      return qdrant::Partial;
-    case api::ReplicaState::kDead:
-      break;
-  }
-  return qdrant::Dead;
-}
-
-qdrant::ReplicaState state_of(const cluster::PlacementView::Replica& replica) {
-  switch (api::state_of(replica)) {
+qdrant::ReplicaState wire_state(api::ReplicaState state) {
+  switch (state) {
     case api::ReplicaState::kActive:
       return qdrant::Active;
     case api::ReplicaState::kPartial:
@@ -142,7 +130,7 @@ void add_placed_shards(const api::ShardSizes& sizes,
       auto& out = *response.add_remote_shards();
       out.set_shard_id(shard.number);
       out.set_peer_id(replica.id);
-      out.set_state(state_of(replica));
+      out.set_state(wire_state(api::state_of(replica)));
       if (shard.key) set_shard_key(*shard.key, *out.mutable_shard_key());
     }
   }
@@ -168,7 +156,7 @@ void add_remote_shards(const api::ShardSizes& sizes,
       auto& out = *response.add_remote_shards();
       out.set_shard_id(shard.number);
       out.set_peer_id(member.id);
-      out.set_state(state_of(member));
+      out.set_state(wire_state(api::state_of(member)));
       if (shard.key) set_shard_key(*shard.key, *out.mutable_shard_key());
     }
   }
@@ -186,7 +174,7 @@ Decoded<> answer_shards(Rpc& call, const api::ShardSizes& sizes) {
       auto& out = *response.add_local_shards();
       out.set_shard_id(shard.number);
       out.set_points_count(shard.n_points);
-      out.set_state(self == nullptr ? qdrant::Active : state_of(*self));
+      out.set_state(self == nullptr ? qdrant::Active : wire_state(api::state_of(*self)));
       if (shard.key) set_shard_key(*shard.key, *out.mutable_shard_key());
     }
     add_remote_shards(sizes, response);
