@@ -23,6 +23,11 @@ tl::unexpected<Error> exists_already(const std::string& name) {
               fmt::format("collection `{}` exists already", name));
 }
 
+tl::unexpected<Error> is_an_alias(const std::string& name) {
+  return fail(Code::kInvalidArgument, Subject::kAlias, name,
+              fmt::format("a collection cannot be called `{}`: an alias has that name", name));
+}
+
 tl::unexpected<Error> no_alias(const std::string& name) {
   return fail(Code::kNotFound, Subject::kAlias, name,
               fmt::format("alias `{}` does not exist", name));
@@ -165,8 +170,7 @@ Result<> ClusterDatabase::create_here(const std::string& name, engine::Collectio
   if (local_.exists(name)) return local_.create_collection(name, std::move(config));
   QV_TRY(const auto aliases, all_aliases());
   if (aliases.contains(name)) {
-    return fail(Code::kInvalidArgument, Subject::kAlias, name,
-                fmt::format("a collection cannot be called `{}`: an alias has that name", name));
+    return is_an_alias(name);
   }
   config.cluster_id = random_cluster_id();
   config.created_at_ms = static_cast<std::uint64_t>(unix_time_ms());
@@ -185,8 +189,7 @@ Result<> ClusterDatabase::create_placed(const std::string& name, engine::Collect
   if (local_.exists(name)) return local_.create_collection(name, std::move(config));
   QV_TRY(const auto state, ledger_.fetch_state());
   if (state.aliases.contains(name)) {
-    return fail(Code::kInvalidArgument, Subject::kAlias, name,
-                fmt::format("a collection cannot be called `{}`: an alias has that name", name));
+    return is_an_alias(name);
   }
   config.cluster_id = random_cluster_id();
   config.created_at_ms = static_cast<std::uint64_t>(unix_time_ms());

@@ -87,8 +87,8 @@ bool is_sound(const ReleaseHead& head, std::size_t n_features) {
 Result<PrivacyLedger> LedgerFiles::open() {
   if (!collection_->exists(kDirectory)) return PrivacyLedger();
   QV_TRY(directory_, collection_->open_subdirectory(kDirectory));
+  QV_TRY(const auto entries, directory_->list());
   if (!directory_->exists(kLedgerName)) {
-    QV_TRY(const auto entries, directory_->list());
     for (const auto& entry : entries) {
       if (!entry.name.ends_with(kReleaseSuffix)) continue;
       return fail(Code::kDataLoss, fmt::format("`{}/{}` is missing beside {}: what is spent is not "
@@ -98,8 +98,8 @@ Result<PrivacyLedger> LedgerFiles::open() {
     return PrivacyLedger();
   }
   QV_TRY(auto ledger, load());
-  QV_TRY(check_is_newest(ledger));
-  QV_TRY(remove_strays(ledger));
+  QV_TRY(check_is_newest(ledger, entries));
+  QV_TRY(remove_strays(ledger, entries));
   return ledger;
 }
 
@@ -135,8 +135,8 @@ Result<PrivacyLedger> LedgerFiles::load() const {
 
 /// A ledger is synced before a release has a file. So a newer release proves that the ledger is an
 /// older copy, which has forgotten what was spent.
-Result<> LedgerFiles::check_is_newest(const PrivacyLedger& ledger) const {
-  QV_TRY(const auto entries, directory_->list());
+Result<> LedgerFiles::check_is_newest(const PrivacyLedger& ledger,
+                                      std::span<const DirectoryEntry> entries) const {
   for (const auto& entry : entries) {
     const auto number = release_number(entry.name);
     if (!number || *number <= ledger.last_number) continue;
@@ -148,8 +148,8 @@ Result<> LedgerFiles::check_is_newest(const PrivacyLedger& ledger) const {
   return {};
 }
 
-Result<> LedgerFiles::remove_strays(const PrivacyLedger& ledger) {
-  QV_TRY(const auto entries, directory_->list());
+Result<> LedgerFiles::remove_strays(const PrivacyLedger& ledger,
+                                    std::span<const DirectoryEntry> entries) {
   for (const auto& entry : entries) {
     const bool is_listed = std::ranges::any_of(ledger.releases, [&](const ReleaseInfo& info) {
       return release_name(info.number) == entry.name;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,8 +50,9 @@ class LedgerFiles {
 
  private:
   [[nodiscard]] Result<PrivacyLedger> load() const;
-  [[nodiscard]] Result<> check_is_newest(const PrivacyLedger& ledger) const;
-  Result<> remove_strays(const PrivacyLedger& ledger);
+  [[nodiscard]] Result<> check_is_newest(const PrivacyLedger& ledger,
+                                         std::span<const DirectoryEntry> entries) const;
+  Result<> remove_strays(const PrivacyLedger& ledger, std::span<const DirectoryEntry> entries);
 
   const std::unique_ptr<Directory> collection_;
   std::unique_ptr<Directory> directory_;  ///< nullptr: there has been no ledger
