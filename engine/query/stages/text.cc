@@ -121,9 +121,12 @@ class TextStage final : public PlanStage {
     if (const auto field = made.find(node_.query.using_field); field != made.end()) {
       return search_vectors(environment, field->second);
     }
+    const auto named = keys_of_query();
+    // What is wrong in any state is told before what may end: a column that is still being built.
+    for (const auto& [key, boost] : named) QV_TRY(scored_index(environment.config, key));
     QV_TRY(const auto corpus, corpus_rows(environment));
     std::vector<KeyTexts> keys;
-    for (const auto& [key, boost] : keys_of_query()) {
+    for (const auto& [key, boost] : named) {
       QV_TRY(auto texts, texts_of(environment, key, boost, corpus));
       keys.push_back(std::move(texts));
     }

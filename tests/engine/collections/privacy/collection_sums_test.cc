@@ -179,7 +179,9 @@ TEST_F(CollectionSumsTest, ManyCallersSpendNoMoreThanTheBudget) {
     callers.emplace_back([this, i, &n_made] {
       const auto made = release("r" + std::to_string(i));
       n_made += made ? 1 : 0;
-      if (!made) EXPECT_EQ(made.error().code(), Code::kPermissionDenied);
+      if (!made) {
+        EXPECT_EQ(made.error().code(), Code::kPermissionDenied);
+      }
     });
   }
   for (auto& caller : callers) caller.join();
