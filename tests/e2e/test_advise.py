@@ -47,8 +47,8 @@ def recall_of(server, name, rows, queries, params):
 
 def test_the_requests_make_a_collection_as_advised(tmp_path, new_server):
     rows, queries = write_data(tmp_path)
-    out, _ = advise(tmp_path, "--base", "rows.npy", "--queries", "queries.npy", "--recall", 0.9, "--sample", 2000,
-                    "--seconds", 5, "--json", "a.json", "--svg", "a.svg")
+    out, _ = advise(tmp_path, "--base", "rows.npy", "--queries", "queries.npy", "--recall", 0.9, "--sample", 1000,
+                    "--seconds", patience(2), "--json", "a.json", "--svg", "a.svg")
     advised = json.loads((tmp_path / "a.json").read_text())["advised"]
     assert "Advised: " + advised["datatype"] in out
     assert advised["meets_limits"] and advised["recall"] >= 0.9
@@ -69,7 +69,7 @@ def test_the_requests_make_a_collection_as_advised(tmp_path, new_server):
 
 def test_few_bytes_without_queries(tmp_path):
     write_data(tmp_path)
-    out, _ = advise(tmp_path, "--base", "rows.npy", "--max-bytes", 60, "--sample", 2000, "--seconds", 5, "--json", "a.json")
+    out, _ = advise(tmp_path, "--base", "rows.npy", "--max-bytes", 60, "--sample", 1000, "--seconds", patience(2), "--json", "a.json")
     advice = json.loads((tmp_path / "a.json").read_text())
     assert advice["held_out"] and "held out" in out
     assert advice["advised"]["bytes"] <= 60 and advice["advised"]["meets_limits"]
@@ -84,7 +84,7 @@ def test_the_vectors_of_a_collection(tmp_path, new_server):
     points = [{"id": i, "vector": {"b": [1, 2, 3, i]} | ({"a": row.tolist()} if i % 4 else {})} for i, row in enumerate(rows)]
     for first in range(0, N, 1000):
         server.put("/collections/c/points?wait=true", {"points": points[first:first + 1000]}).result
-    flags = ["--collection", "c", "--recall", 0.9, "--sample", 1000, "--seconds", 3, "--json", "a.json"]
+    flags = ["--collection", "c", "--recall", 0.9, "--sample", 1000, "--seconds", patience(2), "--json", "a.json"]
     _, error = advise(tmp_path, *flags, "--url", url, status=1)
     assert 'it has "a", "b"' in error
     _, error = advise(tmp_path, *flags, "--url", url, "--field", "z", status=1)
