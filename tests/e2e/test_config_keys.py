@@ -244,7 +244,13 @@ def check_memory_limit(servers):
     assert answer.status == 507, f"{answer.status} {answer.text[:300]}"
     assert "no memory for" in answer.error and "`memory.limit_mb` is 100.0 MiB" in answer.error
     # Free memory is returned to the system at most twice a second.
-    assert comes_true(lambda: server.put("/collections/c/points?wait=true", {"points": points[:10]}).status == 200)
+    answers = []
+
+    def takes_few():
+        answers.append(server.put("/collections/c/points?wait=true", {"points": points[:10]}))
+        return answers[-1].status == 200
+
+    assert comes_true(takes_few), answers[-1].text
 
 
 def check_strict_mode(servers):

@@ -130,15 +130,14 @@ class CandidateSearch {
   Result<> score_listed(const Search& search, std::span<const std::uint32_t> rows,
                         Take& take) const;
   Result<bool> scan_filtered(const Search& search) const;
-  Result<float> scan_allowed(const Search& search, CodeScan& scan) const;
+  Result<> scan_allowed(const Search& search, CodeScan& scan) const;
   Result<bool> scan_near(const Search& search, double stop, std::span<const Probe> probes,
                          float unit, Progress& progress, CodeScan& scan) const;
   void look(const Search& search, double stop, float unit, Progress& progress,
             CodeScan& scan) const;
   [[nodiscard]] bool is_misled(const Search& search, const CodeScan& scan) const;
   [[nodiscard]] bool prefers_all_signs(const Search& search, const CodeScan& scan) const;
-  [[nodiscard]] float least_range(const Search& search, float unit) const;
-  [[nodiscard]] bool can_rank_best(const Search& search, float unit, CodeScan& scan) const;
+  void keep_near(const Search& search, float unit, CodeScan& scan) const;
   Result<> scan_lists(const Search& search, std::span<const Probe> probes, CodeScan& scan) const;
   [[nodiscard]] std::span<const Probe> near(const Search& search, const Probe& first,
                                             std::span<const Probe> probes,

@@ -10,6 +10,10 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
+/// Part of the wanted rows by which more may be kept before a look drops them: a drop takes as long
+/// as a list.
+constexpr std::size_t kSlackShare = 3;
+
 /// Room for more rows than wanted: selections stay rare, and the memory stays in L1.
 std::size_t room_for(std::size_t want) { return 3 * want + 64; }
 
@@ -40,8 +44,20 @@ void CodeScan::make_room() {
   hits_ = {scratch_->scores.data(), scratch_->positions.data(), room, hits_.n};
 }
 
-void CodeScan::keep_more(std::size_t want) {
-  want_ = std::max(want_, want);
+void CodeScan::keep_near(std::size_t k, float range, std::size_t most) {
+  near_ = {k, range, want_, most};
+}
+
+bool CodeScan::has_all_near() const { return threshold_ <= kth(near_.k) - near_.range; }
+
+/// Wants as many rows as are near the k-th best, and lets no more be dropped from now on.
+void CodeScan::count_near() {
+  if (near_.k == 0) return;
+  const float bar = kth(near_.k) - near_.range;
+  const auto n = static_cast<std::size_t>(std::count_if(
+      hits_.scores, hits_.scores + hits_.n, [bar](float score) { return score >= bar; }));
+  want_ = std::clamp(n, near_.least, near_.most);
+  highest_threshold_ = n > near_.most ? kInfinity : std::nextafter(bar, -kInfinity);
   make_room();
 }
 
@@ -91,7 +107,7 @@ void CodeScan::scan_and_drop(const CodeTables& query, CodeBlocks blocks, float b
 }
 
 float CodeScan::narrow() {
-  if (hits_.n > want_) shrink();
+  if (hits_.n > want_ + want_ / kSlackShare) shrink();
   return threshold_;
 }
 
@@ -116,12 +132,6 @@ void CodeScan::count(double n, double n_allowed) {
   n_early_allowed_ += n_allowed;
 }
 
-void CodeScan::drop_below(float bar, std::size_t least) {
-  const auto n = std::count_if(hits_.scores, hits_.scores + hits_.n,
-                               [bar](float score) { return score >= bar; });
-  want_ = std::min(want_, std::max(least, static_cast<std::size_t>(n)));
-}
-
 float CodeScan::kth(std::size_t k) const {
   if (hits_.n < k) return -kInfinity;
   return kth_greatest({hits_.scores, hits_.n}, k, *scratch_);
@@ -133,11 +143,17 @@ const CodeHits& CodeScan::best() {
   return hits_;
 }
 
+void CodeScan::shrink() {
+  count_near();
+  if (hits_.n > want_) drop_worst();
+}
+
 /// Keeps the best rows and raises the threshold to just below the last: ties at the threshold are
 /// decided by position, in `cut`.
-void CodeScan::shrink() {
+void CodeScan::drop_worst() {
   const float least = kernels().codes.keep_best(hits_, want_);
-  threshold_ = std::max(threshold_, std::nextafter(least, -kInfinity));
+  const float threshold = std::min(std::nextafter(least, -kInfinity), highest_threshold_);
+  threshold_ = std::max(threshold_, threshold);
   // Many equal estimates could fill the room for good.
   if (hits_.n + CodeBlocks::kRows > hits_.room) cut();
 }

@@ -43,13 +43,14 @@ class CodeScan {
                      const RowFilter& filter, std::span<const std::uint32_t> rows,
                      std::uint32_t first_position);
 
-  /// Drops what is not among the best. Returns a number that at least `want` estimates are above,
-  /// near the `want`-th greatest; minus infinity if there are fewer.
+  /// Drops what is not among the best. Returns the estimate at or below which rows are dropped from
+  /// now on; minus infinity if nothing was dropped.
   float narrow();
-  /// Keeps more from now on, of the rows above the estimates that were dropped. (To keep worse
-  /// ones, too, took a fifth more time for the recall that a tenth more effort gives.)
-  void keep_more(std::size_t want);
-  [[nodiscard]] std::size_t want() const { return want_; }
+  /// From now on also keeps the rows with estimates at most `range` below the k-th best, but `most`
+  /// rows at most. k <= `want` <= `most`.
+  void keep_near(std::size_t k, float range, std::size_t most);
+  /// False if rows as near as that were dropped, because there are more than `most`.
+  [[nodiscard]] bool has_all_near() const;
   /// From now on `early_share` is about the first `n` rows that are tested.
   void watch(double n) { n_watched_ = n; }
   /// Share of the rows under watch that are allowed; 1 until there are as many.
@@ -64,20 +65,30 @@ class CodeScan {
   [[nodiscard]] float kth(std::size_t k) const;
   /// Number of kept positions; more than `want` of them may be kept for now.
   [[nodiscard]] std::size_t n_kept() const { return hits_.n; }
-  /// Drops the rows with estimates below `bar`, but keeps the best `least`.
-  void drop_below(float bar, std::size_t least);
   /// The kept positions, in order of scanning.
   [[nodiscard]] const CodeHits& best();
 
  private:
   void count(double n, double n_allowed);
   void make_room();
+  void count_near();
   void shrink();
+  void drop_worst();
   void cut();
   void drop(std::size_t first, const RowFilter& filter, std::span<const std::uint32_t> rows);
 
+  /// What `keep_near` was told; k is 0 before.
+  struct Near {
+    std::size_t k = 0;
+    float range = 0;
+    std::size_t least = 0;
+    std::size_t most = 0;
+  };
+
   std::size_t want_;
+  Near near_;
   float threshold_ = -std::numeric_limits<float>::infinity();
+  float highest_threshold_ = std::numeric_limits<float>::infinity();  ///< of those to come
   CodeHits hits_;
   double n_found_ = 0;  ///< by `scan_and_drop`
   double n_kept_ = 0;

@@ -8,11 +8,9 @@ namespace quiver::index::dense {
 namespace {
 
 /// Rows that are kept if estimates cannot tell the best of `rerank` rows, as a multiple.
-constexpr std::size_t kMoreRows = 4;
+constexpr std::size_t kMoreRows = 16;
 /// Lists scanned before the first look at the stop.
 constexpr std::size_t kListsBeforeLook = 4;
-/// Lists scanned before the first look at whether enough rows are kept, then twice as many.
-constexpr std::size_t kListsBeforeCheck = 8;
 /// One more list between two looks for so many lists scanned: a look takes as long as a list.
 constexpr std::size_t kListsPerLongerLook = 8;
 
@@ -28,11 +26,12 @@ constexpr int kMaxGapSteps = 20;
 constexpr double kFirstGap = 0.64;
 constexpr int kStepsToUsualGap = 2;
 /// The kept rows of a random filter are spread over more of the order than without: `stop` falls
-/// with each halving of its share, first by `kStopFactorPerLoose`. Fitted to recall without a
-/// filter, on arxiv-100k.
-constexpr double kStopFactorPerLoose = -0.23;
-constexpr double kStopFactor = 0.87;
-constexpr double kStopFactorPerHalving = -0.1;
+/// with each halving of its share, slowly at first. Fitted to recall without a filter, on
+/// arxiv-100k.
+constexpr double kStopFactorOfAll = 0.95;
+constexpr double kStopFactorToHalf = -0.26;
+constexpr double kStopFactor = 0.78;
+constexpr double kStopFactorPerHalving = -0.09;
 constexpr double kLeastStopFactor = 0.3;
 /// The gap grows with the rank of the k-th allowed row among all rows, as `settled` lets it grow
 /// with k.
@@ -42,7 +41,7 @@ constexpr double kGapExponent = -0.1;
 constexpr double kDeviationOfBits = 0.75;
 /// Least range of the kept estimates below the k-th best, in deviations, for ten hits. Of more hits
 /// an error takes a smaller share: * (10 / k)^kDeviationsExponent.
-constexpr double kLeastDeviations = 2.5;
+constexpr double kLeastDeviations = 3;
 constexpr double kDeviationsExponent = 0.25;
 
 /// Adapts `params` to a filter that allows `share` of the rows.
@@ -55,8 +54,8 @@ void widen(ListsSearchParams& params, double share) {
 /// Of `stop`, if `share` of the rows pass.
 double stop_factor(double share) {
   const double halvings = std::log2(1 / share);
-  return std::max({kLeastStopFactor, 1 + kStopFactorPerLoose * halvings,
-                   kStopFactor + kStopFactorPerHalving * halvings});
+  if (halvings < 1) return kStopFactorOfAll + kStopFactorToHalf * halvings * halvings;
+  return std::max(kLeastStopFactor, kStopFactor + kStopFactorPerHalving * halvings);
 }
 
 /// Share of the allowed rows among the nearest ones, relative to their share of all rows, below
@@ -72,7 +71,6 @@ constexpr double kStopFactorIfMisled = 1.5;
 /// How far a scan of lists by falling key has come.
 struct CandidateSearch::Progress {
   std::size_t n_lists = 0;
-  std::size_t next_check = kListsBeforeCheck;
   float least = -kWholeReach;  ///< lists with keys below have no better rows
 };
 
@@ -81,36 +79,28 @@ struct CandidateSearch::Progress {
 /// as the filter pushes the best rows away.
 ///
 /// False if it takes too long, if the filter denies the near rows and there are sign codes, or if
-/// estimates cannot tell the best rows, even if more are kept: the filter took the near rows, and
-/// many others are about equally far.
+/// too many rows are so near that estimates cannot tell the best.
 Result<bool> CandidateSearch::scan_filtered(const Search& search) const {
-  const std::size_t rerank = search.request.params.rerank;
-  for (std::size_t want = rerank;; want = kMoreRows * rerank) {
-    CodeScan scan(want, search.scratch.scan);
-    scan.watch(kWatchedRows / search.selectivity);
-    QV_TRY(const float unit, scan_allowed(search, scan));
-    if (search.takes_too_long() || prefers_all_signs(search, scan)) return false;
-    if (can_rank_best(search, unit, scan)) {
-      scan.drop_below(scan.kth(search.request.k) - least_range(search, unit), rerank);
-      collect_rows(scan.best(), search.scratch);
-      return true;
-    }
-    if (scan.want() > rerank) return false;
-  }
+  CodeScan scan(search.request.params.rerank, search.scratch.scan);
+  scan.watch(kWatchedRows / search.selectivity);
+  QV_TRY(scan_allowed(search, scan));
+  if (search.takes_too_long() || prefers_all_signs(search, scan)) return false;
+  const CodeHits& best = scan.best();
+  if (!scan.has_all_near()) return false;
+  collect_rows(best, search.scratch);
+  return true;
 }
 
-/// Returns the unit of gaps (`gap_unit`).
-Result<float> CandidateSearch::scan_allowed(const Search& search, CodeScan& scan) const {
+Result<> CandidateSearch::scan_allowed(const Search& search, CodeScan& scan) const {
   ListsSearchParams params = search.request.params;
   const double share = std::max(search.selectivity, 1e-3);
   widen(params, share);
   const ListRouter router(lists_, similarity_);
   if (params.nprobe != 0) {
     const auto routed = route(search, params);
-    if (routed.empty()) return 0;
-    const float unit = gap_unit(similarity_, routed.front().key, lists_.facts());
-    QV_TRY(scan_lists(search, routed, scan));
-    return unit;
+    if (routed.empty()) return {};
+    keep_near(search, gap_unit(similarity_, routed.front().key, lists_.facts()), scan);
+    return scan_lists(search, routed, scan);
   }
   WideningRoute lists(router, search.query, search.scratch.centroids, search.scratch.route);
   float unit = 0;
@@ -120,12 +110,15 @@ Result<float> CandidateSearch::scan_allowed(const Search& search, CodeScan& scan
     const auto next =
         i < kMaxGapSteps ? lists.within(static_cast<float>(params.gap)) : lists.rest();
     if (i == 0 && next.empty()) break;
-    if (i == 0) unit = gap_unit(similarity_, next.front().key, lists_.facts());
+    if (i == 0) {
+      unit = gap_unit(similarity_, next.front().key, lists_.facts());
+      keep_near(search, unit, scan);
+    }
     QV_TRY(const bool is_done, scan_near(search, params.stop, next, unit, progress, scan));
     if (is_done || lists.is_over()) break;
     if (i >= kStepsToUsualGap && scan.kept_share() >= kLeastKeptShare * share) break;
   }
-  return unit;
+  return {};
 }
 
 /// True if the filter denies the near rows.
@@ -162,14 +155,9 @@ Result<bool> CandidateSearch::scan_near(const Search& search, double stop,
   return false;
 }
 
-/// Decides how many rows are kept, and which lists are still near enough.
+/// Decides which lists are still near enough.
 void CandidateSearch::look(const Search& search, double stop, float unit, Progress& progress,
                            CodeScan& scan) const {
-  const std::size_t rerank = search.request.params.rerank;
-  if (progress.n_lists >= progress.next_check && scan.want() == rerank) {
-    progress.next_check = 2 * progress.n_lists;
-    if (!can_rank_best(search, unit, scan)) scan.keep_more(kMoreRows * rerank);
-  }
   const double share = std::max({search.selectivity, scan.allowed_share(), 1e-3});
   const double factor = is_misled(search, scan) ? kStopFactorIfMisled : stop_factor(share);
   const auto& depths = lists_.depths();
@@ -177,20 +165,15 @@ void CandidateSearch::look(const Search& search, double stop, float unit, Progre
   progress.least = scan.narrow() - static_cast<float>(depth) * unit;
 }
 
-/// The range of estimates below the k-th best in which errors may hide one of the best rows.
-float CandidateSearch::least_range(const Search& search, float unit) const {
+/// Keeps the rows whose estimates are so near the k-th best that one of them may be better.
+void CandidateSearch::keep_near(const Search& search, float unit, CodeScan& scan) const {
   const double dim = lists_.facts().padded_dim;
   const double deviation = unit * kDeviationOfBits / std::sqrt(dim) /
                            static_cast<double>(1U << (lists_.facts().n_bits - 1));
   const auto k = static_cast<double>(std::max<std::size_t>(search.request.k, 10));
-  return static_cast<float>(kLeastDeviations * deviation * std::pow(10 / k, kDeviationsExponent));
-}
-
-/// True if the kept rows span this range, or are fewer than wanted.
-bool CandidateSearch::can_rank_best(const Search& search, float unit, CodeScan& scan) const {
-  const float least = scan.narrow();
-  if (scan.n_kept() < scan.want()) return true;
-  return scan.kth(search.request.k) - least >= least_range(search, unit);
+  const double range = kLeastDeviations * deviation * std::pow(10 / k, kDeviationsExponent);
+  scan.keep_near(search.request.k, static_cast<float>(range),
+                 kMoreRows * search.request.params.rerank);
 }
 
 }  // namespace quiver::index::dense

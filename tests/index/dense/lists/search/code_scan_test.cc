@@ -49,42 +49,41 @@ TEST(IvfCoding, AScanKeepsTheBest) {
   }
 }
 
-/// After `keep_more` all rows above those dropped before are kept; `drop_below` ends with the rows
-/// above the bar.
-TEST(IvfCoding, AScanKeepsMoreOfTheRowsAboveWhatItDropped) {
+/// `keep_near` ends with the rows near the k-th best: at least `want`, at most `most`. It tells if
+/// there were more.
+TEST(IvfCoding, AScanKeepsTheRowsNearTheKthBest) {
+  constexpr std::size_t kRows = 6000;
+  constexpr std::size_t kK = 10;
+  constexpr std::size_t kWant = 25;
+  constexpr std::size_t kMost = 400;
   Random random(kIvfSeed);
-  const CodedRows coded(Similarity::kDot, 64, 1, 3000, random);
+  const CodedRows coded(Similarity::kDot, 64, 1, kRows, random);
   for (int q = 0; q < 5; ++q) {
     const auto query = normal_vector(64, 1, random);
     const Tables tables(query);
     auto expected = coded.estimates(query);
-    ScanScratch scratch;
-    CodeScan scan(10, scratch);
-    CodeBlocks first = coded.blocks();
-    first.n = 50;
-    CodeBlocks rest = coded.blocks();
-    rest.first += first.n * first.block_bytes();
-    rest.n -= first.n;
-    constexpr std::size_t kFirstRows = 50 * CodeBlocks::kRows;
-    scan.scan(tables.tables, first, coded.base(query), nullptr, 0);
-    EXPECT_EQ(scan.best().n, 10U);
-    scan.keep_more(3000);
-    scan.keep_more(100);
-    EXPECT_EQ(scan.want(), 3000U);
-    scan.scan(tables.tables, rest, coded.base(query), nullptr, kFirstRows);
-
-    std::nth_element(expected.begin(), expected.begin() + 9, expected.begin() + kFirstRows,
-                     std::greater<>());
-    const float tenth = expected[9];
-    std::erase_if(expected, [tenth](float estimate) { return estimate < tenth; });
     std::sort(expected.begin(), expected.end(), std::greater<>());
-    for (const std::size_t n : {expected.size(), expected.size() / 2, std::size_t{1}}) {
-      scan.drop_below(expected[n - 1], 5);
+    for (const std::size_t n_near : {kK, kWant - 1, kWant, kWant + 30, kMost, kMost + 100}) {
+      SCOPED_TRACE("near: " + std::to_string(n_near));
+      const float range = expected[kK - 1] - expected[n_near - 1];
+      ScanScratch scratch;
+      CodeScan scan(kWant, scratch);
+      scan.keep_near(kK, range, kMost);
+      CodeBlocks part = coded.blocks();
+      const std::size_t n_blocks = part.n;
+      for (std::size_t first = 0; first < n_blocks; first += part.n) {
+        part.n = std::min<std::size_t>(1 + random() % 40, n_blocks - first);
+        part.first = coded.blocks().first + first * part.block_bytes();
+        scan.scan(tables.tables, part, coded.base(query), nullptr,
+                  static_cast<std::uint32_t>(first * CodeBlocks::kRows));
+        if (random() % 3 == 0) scan.narrow();
+      }
       const CodeHits& hits = scan.best();
       std::vector<float> found(hits.scores, hits.scores + hits.n);
       std::sort(found.begin(), found.end(), std::greater<>());
-      const auto n_left = static_cast<std::ptrdiff_t>(std::max<std::size_t>(n, 5));
-      EXPECT_EQ(found, std::vector<float>(expected.begin(), expected.begin() + n_left));
+      const auto n_kept = static_cast<std::ptrdiff_t>(std::clamp(n_near, kWant, kMost));
+      EXPECT_EQ(found, std::vector<float>(expected.begin(), expected.begin() + n_kept));
+      EXPECT_EQ(scan.has_all_near(), n_near <= kMost);
     }
   }
 }
