@@ -69,7 +69,7 @@ def test_a_field_is_measured_by_itself(server, rows, words, field):
     watch = field_of(server, field)["watch"]
     assert 100 <= watch["recorded"] <= 101 and watch["next"]["state"] == "waiting" and "128 are wanted" in watch["next"]["why"]
     ask(server, field, queries[100:], recall=.9)
-    assert comes_true(lambda: field_of(server, field).get("from") == "recorded", 60)
+    assert comes_true(lambda: field_of(server, field).get("from") == "recorded", 200)
     found = field_of(server, field)
     assert found["queries"] >= 128 and found["points"] == N and found["watch"]["next"]["state"] in ("none", "waiting", "running")
     answers = ask(server, field, queries, recall=.9)
@@ -116,7 +116,7 @@ def test_a_field_that_is_added_later_is_recorded_too(server, rows):
     server.put("/collections/things/points/vectors?wait=true", {"points": points}).result
     ask(server, "later", rows[N:, :4].tolist(), recall=.9)
     assert field_of(server, "later")["watch"]["recorded"] == N_QUERIES
-    assert comes_true(lambda: field_of(server, "later").get("from") == "recorded", 60)
+    assert comes_true(lambda: field_of(server, "later").get("from") == "recorded", 200)
 
 
 @pytest.mark.parametrize("body, status, text", [

@@ -1,9 +1,11 @@
 #include "index/dense/lists/search/code_scan.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <functional>
+#include <iterator>
+
+#include "base/bits.h"
 
 namespace quiver::index::dense {
 namespace {
@@ -12,26 +14,35 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// Part of the wanted rows by which more may be kept before a look drops them: a drop takes as long
 /// as a list.
-constexpr std::size_t kSlackShare = 3;
+constexpr std::size_t kSlackShare = 2;
 
 /// Room for more rows than wanted: selections stay rare, and the memory stays in L1.
 std::size_t room_for(std::size_t want) { return 3 * want + 64; }
 
-}  // namespace
-
-float kth_greatest(std::span<const float> scores, std::size_t k, ScanScratch& scratch) {
-  auto& order = scratch.order;
-  order.assign(scores.begin(), scores.end());
-  scratch.places.resize(scores.size());
-  CodeHits copy{order.data(), scratch.places.data(), scores.size(), scores.size()};
-  kernels().codes.keep_best(copy, k);
-  const auto kth = order.begin() + static_cast<std::ptrdiff_t>(k - 1);
-  std::nth_element(order.begin(), kth, order.begin() + static_cast<std::ptrdiff_t>(copy.n),
-                   std::greater<>());
+/// The k-th greatest. Changes the order.
+float select(std::span<float> scores, std::size_t k) {
+  const auto kth = scores.begin() + static_cast<std::ptrdiff_t>(k - 1);
+  std::nth_element(scores.begin(), kth, scores.end(), std::greater<>());
   return *kth;
 }
 
-CodeScan::CodeScan(std::size_t want, ScanScratch& scratch) : want_(want), scratch_(&scratch) {
+/// Without positions.
+CodeHits copy_of(std::span<const float> scores, ScanScratch& scratch) {
+  scratch.order.assign(scores.begin(), scores.end());
+  scratch.places.resize(scores.size());
+  return {scratch.order.data(), scratch.places.data(), scores.size(), scores.size()};
+}
+
+}  // namespace
+
+float kth_greatest(std::span<const float> scores, std::size_t k, ScanScratch& scratch) {
+  CodeHits copy = copy_of(scores, scratch);
+  kernels().codes.keep_best(copy, k);
+  return select(std::span(copy.scores, copy.n), k);
+}
+
+CodeScan::CodeScan(std::size_t want, ScanScratch& scratch)
+    : want_(want), least_(want), scratch_(&scratch) {
   make_room();
 }
 
@@ -44,19 +55,38 @@ void CodeScan::make_room() {
   hits_ = {scratch_->scores.data(), scratch_->positions.data(), room, hits_.n};
 }
 
-void CodeScan::keep_near(std::size_t k, float range, std::size_t most) {
-  near_ = {k, range, want_, most};
-}
+void CodeScan::keep_near(const NearRows& near) { near_ = near; }
 
 bool CodeScan::has_all_near() const { return threshold_ <= kth(near_.k) - near_.range; }
+
+std::size_t CodeScan::n_above(float bar) const {
+  return static_cast<std::size_t>(std::count_if(
+      hits_.scores, hits_.scores + hits_.n, [bar](float score) { return score >= bar; }));
+}
+
+/// The k-th best only rises, so it is among the few rows that are as good as it was.
+float CodeScan::next_kth() {
+  auto& best = scratch_->order;
+  best.clear();
+  if (last_kth_ > -kInfinity) {
+    std::copy_if(hits_.scores, hits_.scores + hits_.n, std::back_inserter(best),
+                 [this](float score) { return score >= last_kth_; });
+  }
+  last_kth_ = best.size() < near_.k ? kth(near_.k) : select(best, near_.k);
+  return last_kth_;
+}
 
 /// Wants as many rows as are near the k-th best, and lets no more be dropped from now on.
 void CodeScan::count_near() {
   if (near_.k == 0) return;
-  const float bar = kth(near_.k) - near_.range;
-  const auto n = static_cast<std::size_t>(std::count_if(
-      hits_.scores, hits_.scores + hits_.n, [bar](float score) { return score >= bar; }));
-  want_ = std::clamp(n, near_.least, near_.most);
+  const float kth_best = next_kth();
+  float bar = kth_best - near_.range;
+  std::size_t n = n_above(bar);
+  if (n > least_) {
+    bar = kth_best - near_.range_of_many;
+    n = n_above(bar);
+  }
+  want_ = std::clamp(n, least_, near_.most);
   highest_threshold_ = n > near_.most ? kInfinity : std::nextafter(bar, -kInfinity);
   make_room();
 }
@@ -77,16 +107,13 @@ void CodeScan::scan(const CodeTables& query, CodeBlocks blocks, float base,
 }
 
 std::size_t CodeScan::count_masks(std::span<const std::uint16_t> allowed) {
-  std::size_t n_rows = 0, n_blocks = 0;
-  for (const std::uint16_t mask : allowed) {
-    n_rows += static_cast<std::size_t>(std::popcount(mask));
-    n_blocks += mask != 0 ? 1 : 0;
-  }
   const auto n = static_cast<double>(allowed.size() * CodeBlocks::kRows);
+  const auto n_rows = static_cast<double>(count_bits(allowed));
   n_masked_ += n;
-  n_allowed_ += static_cast<double>(n_rows);
-  count(n, static_cast<double>(n_rows));
-  return n_blocks;
+  n_allowed_ += n_rows;
+  count(n, n_rows);
+  return allowed.size() -
+         static_cast<std::size_t>(std::count(allowed.begin(), allowed.end(), std::uint16_t{0}));
 }
 
 void CodeScan::scan_and_drop(const CodeTables& query, CodeBlocks blocks, float base,
@@ -108,7 +135,8 @@ void CodeScan::scan_and_drop(const CodeTables& query, CodeBlocks blocks, float b
 
 float CodeScan::narrow() {
   if (hits_.n > want_ + want_ / kSlackShare) shrink();
-  return threshold_;
+  CodeHits copy = copy_of({hits_.scores, hits_.n}, *scratch_);
+  return kernels().codes.keep_best(copy, least_);
 }
 
 /// Drops the hits from `first` on that are not allowed.

@@ -43,13 +43,18 @@ class CodeScan {
                      const RowFilter& filter, std::span<const std::uint32_t> rows,
                      std::uint32_t first_position);
 
-  /// Drops what is not among the best. Returns the estimate at or below which rows are dropped from
-  /// now on; minus infinity if nothing was dropped.
+  /// Drops what is not among the best. Returns a number that at least `want` of the estimates are
+  /// not below, and hardly more; minus infinity unless there are more. `keep_near` leaves it.
   float narrow();
-  /// From now on also keeps the rows with estimates at most `range` below the k-th best, but `most`
-  /// rows at most. k <= `want` <= `most`.
-  void keep_near(std::size_t k, float range, std::size_t most);
-  /// False if rows as near as that were dropped, because there are more than `most`.
+  /// Rows that a scan keeps beyond `want`, as errors of estimates may hide that they are better.
+  struct NearRows {
+    std::size_t k = 0;        ///< at most `want`
+    float range = 0;          ///< estimates at most so far below the k-th best are near
+    float range_of_many = 0;  ///< the same, where more than `want` rows are near
+    std::size_t most = 0;     ///< rows that are kept in all
+  };
+  void keep_near(const NearRows& near);
+  /// False if rows within `range` were dropped, because there are more than `most`.
   [[nodiscard]] bool has_all_near() const;
   /// From now on `early_share` is about the first `n` rows that are tested.
   void watch(double n) { n_watched_ = n; }
@@ -70,6 +75,8 @@ class CodeScan {
 
  private:
   void count(double n, double n_allowed);
+  [[nodiscard]] std::size_t n_above(float bar) const;
+  float next_kth();
   void make_room();
   void count_near();
   void shrink();
@@ -77,16 +84,10 @@ class CodeScan {
   void cut();
   void drop(std::size_t first, const RowFilter& filter, std::span<const std::uint32_t> rows);
 
-  /// What `keep_near` was told; k is 0 before.
-  struct Near {
-    std::size_t k = 0;
-    float range = 0;
-    std::size_t least = 0;
-    std::size_t most = 0;
-  };
-
   std::size_t want_;
-  Near near_;
+  std::size_t least_;  ///< `want` of the constructor
+  NearRows near_;
+  float last_kth_ = -std::numeric_limits<float>::infinity();  ///< as `count_near` found it
   float threshold_ = -std::numeric_limits<float>::infinity();
   float highest_threshold_ = std::numeric_limits<float>::infinity();  ///< of those to come
   CodeHits hits_;

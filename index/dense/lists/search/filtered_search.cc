@@ -28,20 +28,22 @@ constexpr int kStepsToUsualGap = 2;
 /// The kept rows of a random filter are spread over more of the order than without: `stop` falls
 /// with each halving of its share, slowly at first. Fitted to recall without a filter, on
 /// arxiv-100k.
-constexpr double kStopFactorOfAll = 0.95;
-constexpr double kStopFactorToHalf = -0.26;
-constexpr double kStopFactor = 0.78;
-constexpr double kStopFactorPerHalving = -0.09;
-constexpr double kLeastStopFactor = 0.3;
+constexpr double kStopFactorOfAll = 1.14;
+constexpr double kStopFactorToHalf = -0.275;
+constexpr double kStopFactor = 0.975;
+constexpr double kStopFactorPerHalving = -0.11;
+constexpr double kLeastStopFactor = 0.38;
 /// The gap grows with the rank of the k-th allowed row among all rows, as `settled` lets it grow
 /// with k.
 constexpr double kGapExponent = -0.1;
 /// Deviation of estimates from codes of one bit, in `gap_unit`s / sqrt(dimension). Each bit halves
 /// it.
 constexpr double kDeviationOfBits = 0.75;
-/// Least range of the kept estimates below the k-th best, in deviations, for ten hits. Of more hits
-/// an error takes a smaller share: * (10 / k)^kDeviationsExponent.
-constexpr double kLeastDeviations = 3;
+/// Rows with estimates at most so many deviations below the k-th best are kept, for ten hits; where
+/// that are many, they lie close together, and the k best are farther down. Of more hits an error
+/// takes a smaller share: * (10 / k)^kDeviationsExponent.
+constexpr double kNearDeviations = 2.5;
+constexpr double kNearDeviationsOfMany = 3;
 constexpr double kDeviationsExponent = 0.25;
 
 /// Adapts `params` to a filter that allows `share` of the rows.
@@ -64,7 +66,7 @@ double stop_factor(double share) {
 constexpr double kLeastShareForLists = 0.5;
 constexpr double kWatchedRows = 32;
 /// Of `stop`, if lists are no guide but sign codes of all allowed rows would take too long.
-constexpr double kStopFactorIfMisled = 1.5;
+constexpr double kStopFactorIfMisled = 1.9;
 
 }  // namespace
 
@@ -171,9 +173,11 @@ void CandidateSearch::keep_near(const Search& search, float unit, CodeScan& scan
   const double deviation = unit * kDeviationOfBits / std::sqrt(dim) /
                            static_cast<double>(1U << (lists_.facts().n_bits - 1));
   const auto k = static_cast<double>(std::max<std::size_t>(search.request.k, 10));
-  const double range = kLeastDeviations * deviation * std::pow(10 / k, kDeviationsExponent);
-  scan.keep_near(search.request.k, static_cast<float>(range),
-                 kMoreRows * search.request.params.rerank);
+  const double unit_range = deviation * std::pow(10 / k, kDeviationsExponent);
+  scan.keep_near({.k = search.request.k,
+                  .range = static_cast<float>(kNearDeviations * unit_range),
+                  .range_of_many = static_cast<float>(kNearDeviationsOfMany * unit_range),
+                  .most = kMoreRows * search.request.params.rerank});
 }
 
 }  // namespace quiver::index::dense

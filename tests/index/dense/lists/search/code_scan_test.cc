@@ -68,7 +68,7 @@ TEST(IvfCoding, AScanKeepsTheRowsNearTheKthBest) {
       const float range = expected[kK - 1] - expected[n_near - 1];
       ScanScratch scratch;
       CodeScan scan(kWant, scratch);
-      scan.keep_near(kK, range, kMost);
+      scan.keep_near({kK, range, range, kMost});
       CodeBlocks part = coded.blocks();
       const std::size_t n_blocks = part.n;
       for (std::size_t first = 0; first < n_blocks; first += part.n) {
@@ -76,7 +76,14 @@ TEST(IvfCoding, AScanKeepsTheRowsNearTheKthBest) {
         part.first = coded.blocks().first + first * part.block_bytes();
         scan.scan(tables.tables, part, coded.base(query), nullptr,
                   static_cast<std::uint32_t>(first * CodeBlocks::kRows));
-        if (random() % 3 == 0) scan.narrow();
+        if (random() % 3 != 0) continue;
+        const float nth = scan.narrow();
+        if (scan.n_kept() > kWant) {
+          EXPECT_LE(nth, scan.kth(kWant));
+        }
+        if (scan.n_kept() > kWant + 1) {
+          EXPECT_GT(nth, scan.kth(kWant + 2));
+        }
       }
       const CodeHits& hits = scan.best();
       std::vector<float> found(hits.scores, hits.scores + hits.n);
