@@ -164,7 +164,7 @@ std::string move_trouble(const ClusterState& state, const GroupState& group,
   if (!state.alive.contains(group.leader)) {
     return "no node leads it: those with its copies must be back";
   }
-  if (target_for(state, *group.set, loads_of(state)) != 0) return "";
+  if (target_for(state, *group.set, {}) != 0) return "";
   return fmt::format(
       "node {} {}, and no other node can take the copy: one more is wanted that is alive, does "
       "not drain and does not have the collection yet",

@@ -33,10 +33,10 @@ tl::unexpected<Error> changed_meanwhile() {
   return fail(Code::kUnavailable, "the nodes of the cluster have changed meanwhile, try again");
 }
 
-/// "`a`, `b` and 3 more".
+/// "collection `a`", or "collections `a`, `b` and 3 more".
 std::string list_of(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 3;
-  std::string text;
+  std::string text = names.size() == 1 ? "collection " : "collections ";
   for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
     text += fmt::format("{}`{}`", i == 0 ? "" : ", ", names[i]);
   }
@@ -77,16 +77,13 @@ Result<> check_removable(const ClusterState& state, NodeId node, Removal removal
   const Held held = held_by(state, node);
   if (held.all.empty()) return {};
   if (is_alive || removal != Removal::kForced) {
-    return refuse(fmt::format("it has {} collections ({}): drain it first{}", held.all.size(),
-                              list_of(held.all),
+    return refuse(fmt::format("it has {}: drain it first{}", list_of(held.all),
                               is_alive ? "" : ", or force it if it will not come back"));
   }
   if (held.alone.empty()) return {};
-  return refuse(
-      fmt::format("no other node that is alive has {} ({}): bring one that has back, or drop them",
-                  held.alone.size() == 1 ? "a collection of it"
-                                         : fmt::format("{} collections of it", held.alone.size()),
-                  list_of(held.alone)));
+  return refuse(fmt::format(
+      "no other node that is alive has {}: bring one that has back, or drop what is lost",
+      list_of(held.alone)));
 }
 
 }  // namespace
@@ -159,14 +156,13 @@ Result<> NodeImpl::end_drain(NodeId node) {
 
 /// What the leader of a collection changes by itself.
 void NodeImpl::plan_move(const ClusterState& state, const std::string& id, MemberSet& set) {
-  const auto departs = departing(state);
-  if (is_hopeless(state, set, departs, away_times(), options_.replace_after)) {
+  if (is_hopeless(state, set, departing_, away_times(), options_.replace_after)) {
     const NodeId joining = set.find(MemberState::kJoining);
     log_warning("collection {}: its copy for node {} is given up", id, joining);
     set.members.erase(joining);
     return;
   }
-  const auto move = planned_move(state, id, departs);
+  const auto move = planned_move(state, id, departing_);
   if (!move) return;
   // A node that has just died is alive until its lease ends.
   const NodeAddress& target = state.alive.at(move->to);
@@ -187,10 +183,10 @@ Result<bool> NodeImpl::hand_over(const ClusterState& state, const std::string& i
     if (id.empty()) set_handing_over(id, false);
     return false;
   }
-  QV_TRY(const bool has_heir, has_heir_with(state, group, tails_of(state, id)));
-  if (!has_heir) {
+  const auto has_heir = has_heir_with(state, group, tails_of(state, id));
+  if (!has_heir || !*has_heir) {
     set_handing_over(id, false);
-    return false;
+    return has_heir;
   }
   if (!is_ready_to_hand_over(id, committer)) return true;
   bool is_over = false;

@@ -209,7 +209,8 @@ class NodeImpl final : public Node,
   void step_down(const std::string& id);
 
   // Placement of collections: node_placement.cc.
-  [[nodiscard]] PlacementView view_of(const ClusterState& state, const std::string& name) const;
+  [[nodiscard]] PlacementView view_of(const ClusterState& state, const std::string& name,
+                                      const std::set<NodeId>& departing) const;
   [[nodiscard]] Result<> keep_members(const ClusterState& state, const std::string& id,
                                       Committer& committer);
   [[nodiscard]] Result<> promote_replica(const ClusterState& state, const std::string& id,
@@ -336,6 +337,7 @@ class NodeImpl final : public Node,
   std::map<NodeId, int> n_unanswered_;  ///< calls to leaders, one after another
   std::map<NodeId, std::chrono::steady_clock::time_point> next_deposing_;
   std::map<std::string, Standing> standings_;
+  std::set<NodeId> departing_;  ///< at this look
   /// Since when this node is not to hold placed collections that it holds.
   std::map<std::string, std::chrono::steady_clock::time_point> gone_since_;
   /// Ids of collections whose configuration could not be adopted at this look.

@@ -70,6 +70,7 @@ void NodeImpl::look() {
     QV_TRY(const auto state, adopt_catalog(first));
     if (!state->set) return found();
     note_away(*state);
+    departing_ = departing(*state);
     note(first, repeat_alive(*state));
     note(first, replace_misfits(*state));
     note(first, keep_group(*state, ""));

@@ -95,7 +95,8 @@ std::optional<Holders> NodeImpl::holders(std::string_view collection) const {
   return holders;
 }
 
-PlacementView NodeImpl::view_of(const ClusterState& state, const std::string& name) const {
+PlacementView NodeImpl::view_of(const ClusterState& state, const std::string& name,
+                                const std::set<NodeId>& departing) const {
   const engine::CollectionConfig& config = state.collections.at(name).config;
   const GroupState& group = state.group_of(config.cluster_id);
   PlacementView view;
@@ -109,7 +110,7 @@ PlacementView NodeImpl::view_of(const ClusterState& state, const std::string& na
     view.replicas.push_back({node, member.address, state.alive.contains(node),
                              state_of_replica(member.state), member.replaces});
   }
-  view.trouble = move_trouble(state, group, departing(state));
+  view.trouble = move_trouble(state, group, departing);
   return view;
 }
 
@@ -117,8 +118,10 @@ std::vector<PlacementView> NodeImpl::placements() const {
   std::vector<PlacementView> views;
   const auto state = state_.load();
   if (state == nullptr || state->placed.empty()) return views;
+  const auto departs = departing(*state);
   for (const auto& [name, record] : state->collections) {
-    if (state->is_placed(record.config.cluster_id)) views.push_back(view_of(*state, name));
+    const bool is_placed = state->is_placed(record.config.cluster_id);
+    if (is_placed) views.push_back(view_of(*state, name, departs));
   }
   return views;
 }
@@ -128,7 +131,7 @@ std::optional<PlacementView> NodeImpl::placement(std::string_view collection) co
   if (state == nullptr || state->placed.empty()) return std::nullopt;
   const auto* found = state->find(collection);
   if (found == nullptr || !state->is_placed(found->second.config.cluster_id)) return std::nullopt;
-  return view_of(*state, found->first);
+  return view_of(*state, found->first, departing(*state));
 }
 
 Result<> NodeImpl::check_held(const std::string& collection) const {

@@ -49,17 +49,18 @@ def test_the_leader_is_drained_upgraded_and_undone_under_load(cluster, name):
     others = [other for other in cluster.nodes if other is not node]
     peer = peer_id(node)
     held = [each for each in names if peer in nodes_with(cluster, each)]
-    assert held and node.metric("quiver_cluster_held_collections") == len(held)
+    assert held and comes_true(lambda: node.metric("quiver_cluster_held_collections") == len(held))
     loads = [Load(cluster, held[0]), Load(cluster, everywhere), Load(cluster, held[-1])]
     with loads[0], loads[1], loads[2]:
         ran = command(others[0], "drain", cluster.peers[cluster.nodes.index(node)])
         assert ran.returncode == 0, ran.stderr
         assert "is drained and may be stopped" in ran.stdout
-        assert row_of(others[1], peer)["draining"] == {"collections_left": 0, "safe_to_stop": True}
+        drained = {"collections_left": 0, "safe_to_stop": True}
+        assert comes_true(lambda: row_of(others[1], peer).get("draining") == drained)
     for load in loads:
         assert load.failed == [] and load.written and load.n_reads > 10
         print(f"{len(load.written)} changes, {load.n_reads} reads, longest change {load.longest_s:.2f} s")
-    assert all(peer not in nodes_with(cluster, each) for each in names)
+    assert comes_true(lambda: all(peer not in nodes_with(cluster, each) for each in names))
     assert others[0].metric("quiver_cluster_draining_nodes") == 1
     assert command(others[0], "drain", peer).returncode == 0, "a second time"
     assert f"node {peer} is drained" in command(others[0], "status").stdout
@@ -68,12 +69,12 @@ def test_the_leader_is_drained_upgraded_and_undone_under_load(cluster, name):
         node.start()
         cluster.wait_settled()
     assert load.failed == [] and load.written
-    assert row_of(others[0], peer)["draining"]["safe_to_stop"], "it still drains"
+    assert comes_true(lambda: row_of(others[0], peer).get("draining") == drained), "it still drains"
     assert cluster.leader() is not node
     make(others[0], f"{name}-later", 2)
     assert peer not in nodes_with(cluster, f"{name}-later")
     assert "does not drain any more" in command(others[0], "drain", peer, "--undo").stdout
-    assert "draining" not in row_of(node, peer)
+    assert comes_true(lambda: "draining" not in row_of(node, peer))
     assert all(count(node, each) >= 100 for each in names)
 
 
@@ -90,10 +91,10 @@ def test_what_cannot_move_is_named_and_nothing_is_lost(cluster, name):
     assert count(has[0], name) == 50 and upsert(has[1], name, [50]).status == 200
     assert f"collection {name}: node {peer} drains" in command(has[1], "status").stdout
     refused = command(has[1], "remove", peer)
-    assert refused.returncode == 1 and f"it has 1 collections (`{name}`): drain it first" in refused.stderr
+    assert refused.returncode == 1 and f"it has collection `{name}`: drain it first" in refused.stderr
     has_not[0].start()
     assert command(has[1], "drain", peer).returncode == 0
-    assert nodes_with(cluster, name) == {peer_id(has[1]), peer_id(has_not[0])}
+    assert comes_true(lambda: nodes_with(cluster, name) == {peer_id(has[1]), peer_id(has_not[0])})
     assert count(has[0], name) == 51
     assert command(has[1], "drain", "7").returncode == 1
     assert command(has[1], "drain", peer, "--undo").returncode == 0
@@ -111,7 +112,7 @@ def test_a_node_is_removed_and_another_takes_its_place(cluster, name):
     peer = peer_id(node)
     assert command(others[0], "drain", peer).returncode == 0
     assert command(others[0], "remove", peer).returncode == 0
-    assert row_of(others[0], peer) is None and view(others[0])["n_nodes"] == 2
+    assert comes_true(lambda: row_of(others[0], peer) is None and view(others[0])["n_nodes"] == 2)
     assert comes_true(lambda: node.get("/readyz").status == 503)
     assert "was removed from the cluster" in node.get("/readyz").text
     node.stop()
