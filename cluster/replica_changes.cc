@@ -106,9 +106,9 @@ bool replace_lost(const ClusterState& state, MemberSet& set) {
   if (!check_idle(set)) return false;
   for (const auto& [node, member] : set.members) {
     if (state.set->members.contains(node)) continue;
-    const auto heir = std::ranges::find_if(state.set->members, [&](const auto& other) {
-      return other.second.address.peer == member.address.peer;
-    });
+    const std::string& peer = member.address.peer;
+    const auto heir = std::ranges::find_if(
+        state.set->members, [&](const auto& other) { return other.second.address.peer == peer; });
     if (heir == state.set->members.end() || set.members.contains(heir->first)) continue;
     if (!state.alive.contains(heir->first)) continue;
     set.members[heir->first] = {heir->second.address, MemberState::kJoining, node};

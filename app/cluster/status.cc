@@ -66,7 +66,7 @@ std::string placements_table(const Value& cluster) {
     std::string nodes;
     if (replicas != nullptr && replicas->as_array() != nullptr) {
       for (const Value& replica : *replicas->as_array()) {
-        const std::string_view state = text_member(replica, "state");
+        const std::string state = text_member(replica, "state");
         nodes += fmt::format("{}{}{}{}", nodes.empty() ? "" : ", ",
                              replica.find_unsigned("peer_id").value_or(0),
                              state == "active" ? "" : fmt::format(" {}", state),
