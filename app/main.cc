@@ -14,6 +14,7 @@
 #include "app/cluster/adoption.h"
 #include "app/cluster/command.h"
 #include "app/cluster/comparison.h"
+#include "app/cluster/nodes.h"
 #include "app/cluster/status.h"
 #include "app/common/version.h"
 #include "app/doctor/command.h"
@@ -138,6 +139,8 @@ int run(int argc, char** argv) {
     return report(quiver::app::run_cluster_status(options.cluster_status));
   }
   if (*cluster.adopt) return report(quiver::app::run_cluster_adopt(options.cluster_status));
+  if (*cluster.drain) return report(quiver::app::run_cluster_drain(options.cluster_status));
+  if (*cluster.remove) return report(quiver::app::run_cluster_remove(options.cluster_status));
   if (*cluster.check) return report(quiver::app::run_cluster_check(options.cluster_status));
   if (*doctor) return report(quiver::app::run_doctor(options.doctor));
   if (*options.manual.completions) quiver::app::print_completions(app, options.manual.shell);

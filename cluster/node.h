@@ -41,6 +41,8 @@ struct NodeOptions {
   /// A change that is surely not in the ledger after this time is refused.
   std::chrono::milliseconds commit_timeout{5000};
   std::uint64_t log_keep_entries = 10'000;
+  /// A placed collection whose node is away for so long gets a copy on another one; 0: never.
+  std::chrono::milliseconds replace_after{0};
 };
 
 /// Sends a message to another node and waits for the answer. kUnavailable if the node cannot be
@@ -53,6 +55,13 @@ class PeerClient {
                                                  std::string_view body) = 0;
 };
 
+/// How far a node is that gives up what it holds.
+struct DrainView {
+  std::uint32_t n_collections = 0;  ///< placed collections that it still has
+  bool is_done = false;             ///< the node may be stopped
+  std::string trouble = {};         ///< what is missing; empty: nothing
+};
+
 /// What users are told of the cluster.
 struct NodeView {
   struct Member {
@@ -61,6 +70,7 @@ struct NodeView {
     bool is_alive = false;
     bool is_active = false;         ///< counts for the majority
     std::uint64_t lag_entries = 0;  ///< known to the leader only: entries not yet applied there
+    std::optional<DrainView> drain = {};  ///< nullopt: it is not draining
   };
   NodeId self = 0;
   NodeId leader = 0;  ///< 0: none now
@@ -75,6 +85,12 @@ struct NodeView {
   std::uint64_t ledger_term = 0;
   std::uint64_t n_pending = 0;  ///< entries that wait for their commit
   std::vector<Member> members;  ///< by id
+  // Placed collections, as the ledger says.
+  std::uint32_t n_held = 0;  ///< that this node has
+  std::uint32_t n_led = 0;   ///< that this node leads
+  // As every node of the cluster says:
+  std::uint32_t n_moving = 0;            ///< a copy is made, or a node gives one up
+  std::uint32_t n_under_replicated = 0;  ///< fewer copies on nodes that are alive than wanted
 };
 
 /// A collection that is on some nodes only, as the ledger says.
@@ -94,6 +110,7 @@ struct PlacementView {
   NodeId leader = 0;  ///< 0: none now
   std::int64_t epoch = 0;
   std::vector<Replica> replicas;  ///< by id
+  std::string trouble = {};       ///< why a copy cannot move away; empty: it can, or need not
 };
 
 /// Which nodes answer reads of a collection that is on some nodes only.
@@ -108,6 +125,12 @@ struct ReplicaChange {
   Kind kind = Kind::kReplicate;
   NodeId from = 0;  ///< kMove, kDrop: who gives it up
   NodeId to = 0;    ///< kReplicate, kMove: who gets it; kAbort: 0: whoever does
+};
+
+/// How a node is taken out of the cluster.
+enum class Removal : std::uint8_t {
+  kEmpty,   ///< only if it has no placed collection
+  kForced,  ///< also if it is gone, and every collection that it has is on other nodes, too
 };
 
 /// Thread-safe. Made before the database, which asks it what counts, and started with it.
@@ -154,6 +177,20 @@ class Node {
                                                  const ReplicaChange& change) {
     (void)change;
     return fail(Code::kUnimplemented, "moving collection " + std::string(collection));
+  }
+  /// The node's placed collections move to others from now on, and what it leads is led by others.
+  /// On the node that leads the cluster, as the next two. kNotFound: there is no such node.
+  [[nodiscard]] virtual Result<> drain(NodeId node) {
+    return fail(Code::kUnimplemented, "draining node " + std::to_string(node));
+  }
+  /// Moves that have begun go on.
+  [[nodiscard]] virtual Result<> end_drain(NodeId node) {
+    return fail(Code::kUnimplemented, "draining node " + std::to_string(node));
+  }
+  /// Takes the node out of the set for good. kFailedPrecondition, with what it still has or leads.
+  [[nodiscard]] virtual Result<> remove(NodeId node, Removal removal) {
+    (void)removal;
+    return fail(Code::kUnimplemented, "removing node " + std::to_string(node));
   }
   /// Returns once this node shows all that was committed before the call (linearizable reads). The
   /// ledger is asked. kUnavailable: it does not answer, or this node does not have all by

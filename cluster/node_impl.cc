@@ -24,6 +24,15 @@ std::int64_t steady_ms() {
       .count();
 }
 
+void add_placed(const ClusterState& state, NodeView& view) {
+  for (const auto& [id, group] : state.placed) {
+    view.n_held += group.has(view.self) ? 1 : 0;
+    view.n_led += group.leader == view.self ? 1 : 0;
+    view.n_moving += is_moving(group) ? 1 : 0;
+    view.n_under_replicated += is_under_replicated(state, group) ? 1 : 0;
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Node>> Node::make(NodeOptions options, Ledger& ledger, PeerClient& peers) {
@@ -91,6 +100,7 @@ void NodeImpl::wake() {
 }
 
 Result<std::optional<NodeAddress>> NodeImpl::leader() const {
+  if (is_handing_over("")) return fail(Code::kUnavailable, "another node is about to lead");
   if (committer_->leads()) return std::optional<NodeAddress>();
   const auto state = state_.load();
   if (state == nullptr) {
@@ -271,6 +281,13 @@ NodeView NodeImpl::view() const {
   view.epoch = state->epoch;
   view.ledger_revision = state->revision;
   if (!state->set) return view;
+  if (state->removed.contains(self_)) {
+    view.refusal =
+        "this node was removed from the cluster: stop it. With an empty data directory it joins "
+        "as a new node";
+  }
+  add_placed(*state, view);
+  const auto departs = departing(*state);
   view.n_nodes = state->set->n_nodes;
   view.write_quorum = state->set->quorum();
   for (const auto& [id, member] : state->set->members) {
@@ -280,6 +297,7 @@ NodeView NodeImpl::view() const {
     }
     view.members.push_back({id, member.address, state->alive.contains(id),
                             member.state == MemberState::kActive, id == self_ ? 0 : lag});
+    if (state->draining.contains(id)) view.members.back().drain = drain_view(*state, id, departs);
   }
   return view;
 }

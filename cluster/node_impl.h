@@ -18,6 +18,7 @@
 #include "cluster/copies.h"
 #include "cluster/ledger/ledger.h"
 #include "cluster/messages.h"
+#include "cluster/moves.h"
 #include "cluster/node.h"
 #include "cluster/records.h"
 #include "cluster/replicas.h"
@@ -55,6 +56,9 @@ class NodeImpl final : public Node,
   [[nodiscard]] std::optional<PlacementView> placement(std::string_view collection) const override;
   [[nodiscard]] Result<> change_replicas(std::string_view collection,
                                          const ReplicaChange& change) override;
+  [[nodiscard]] Result<> drain(NodeId node) override;
+  [[nodiscard]] Result<> end_drain(NodeId node) override;
+  [[nodiscard]] Result<> remove(NodeId node, Removal removal) override;
   [[nodiscard]] Result<> wait_until_fresh(std::string_view collection,
                                           std::chrono::steady_clock::time_point deadline) override;
   [[nodiscard]] NodeView view() const override;
@@ -205,7 +209,8 @@ class NodeImpl final : public Node,
   void step_down(const std::string& id);
 
   // Placement of collections: node_placement.cc.
-  [[nodiscard]] PlacementView view_of(const ClusterState& state, const std::string& name) const;
+  [[nodiscard]] PlacementView view_of(const ClusterState& state, const std::string& name,
+                                      const std::set<NodeId>& departing) const;
   [[nodiscard]] Result<> keep_members(const ClusterState& state, const std::string& id,
                                       Committer& committer);
   [[nodiscard]] Result<> promote_replica(const ClusterState& state, const std::string& id,
@@ -214,8 +219,10 @@ class NodeImpl final : public Node,
                                         NodeId leaving, Committer& committer);
   [[nodiscard]] Result<bool> has_all(
       const NodeAddress& address, const std::map<engine::ShardName, engine::EntryId>& tails) const;
-  [[nodiscard]] Result<bool> others_have_all(
-      const MemberSet& set, NodeId leaving,
+  [[nodiscard]] bool has_all_here(const std::map<engine::ShardName, engine::EntryId>& tails) const;
+  /// kUnavailable, with the numbers, unless each entry of `tails` is on a majority of `set`.
+  [[nodiscard]] Result<> majority_has_all(
+      const ClusterState& state, const MemberSet& set,
       const std::map<engine::ShardName, engine::EntryId>& tails) const;
   [[nodiscard]] Result<bool> has_seen(const NodeAddress& address, Revision revision) const;
   [[nodiscard]] Result<> change_group(const ClusterState& state, const std::string& id,
@@ -228,6 +235,21 @@ class NodeImpl final : public Node,
   /// True if the rows of a collection that has moved away may be dropped: requests that came
   /// before are over.
   [[nodiscard]] bool is_gone_long(const std::string& id);
+
+  // Nodes that drain or are removed: node_drain.cc.
+  void note_away(const ClusterState& state) QV_EXCLUDES(mutex_);
+  [[nodiscard]] AwayTimes away_times() const QV_EXCLUDES(mutex_);
+  [[nodiscard]] std::set<NodeId> departing(const ClusterState& state) const QV_EXCLUDES(mutex_);
+  void plan_move(const ClusterState& state, const std::string& id, MemberSet& set);
+  [[nodiscard]] Result<bool> hand_over(const ClusterState& state, const std::string& id,
+                                       Committer& committer);
+  /// True if another node that may lead the group has all of `tails`.
+  [[nodiscard]] Result<bool> has_heir_with(
+      const ClusterState& state, const GroupState& group,
+      const std::map<engine::ShardName, engine::EntryId>& tails) const;
+  [[nodiscard]] Result<bool> try_to_remove(const ClusterState& state, NodeId node,
+                                           Result<>& trouble);
+
   /// The lease that `alive` is bound to may have run out (the answer to an earlier write was lost).
   [[nodiscard]] Result<> repeat_alive(const ClusterState& state);
   /// Reads the state and makes the local catalog the same.
@@ -304,6 +326,9 @@ class NodeImpl final : public Node,
   std::string copying_ QV_GUARDED_BY(mutex_);  ///< `cluster_id` of a collection; empty: none
   std::set<std::string> handing_over_ QV_GUARDED_BY(mutex_);  ///< placed collections
   std::string refusal_ QV_GUARDED_BY(mutex_);                 ///< of `check_cluster`
+  /// Members that were not alive at each look since then.
+  std::map<NodeId, std::chrono::steady_clock::time_point> away_since_ QV_GUARDED_BY(mutex_);
+  std::chrono::steady_clock::time_point away_noted_at_ QV_GUARDED_BY(mutex_);
   std::uint64_t n_wanted_ QV_GUARDED_BY(mutex_) = 1;          ///< looks asked for
   std::uint64_t n_looked_ QV_GUARDED_BY(mutex_) = 0;          ///< the last one that is over
   std::map<engine::ShardName, engine::EntryNumber> trimmed_;  ///< of the looking thread
@@ -312,6 +337,7 @@ class NodeImpl final : public Node,
   std::map<NodeId, int> n_unanswered_;  ///< calls to leaders, one after another
   std::map<NodeId, std::chrono::steady_clock::time_point> next_deposing_;
   std::map<std::string, Standing> standings_;
+  std::set<NodeId> departing_;  ///< at this look
   /// Since when this node is not to hold placed collections that it holds.
   std::map<std::string, std::chrono::steady_clock::time_point> gone_since_;
   /// Ids of collections whose configuration could not be adopted at this look.

@@ -128,6 +128,9 @@ Result<> NodeImpl::lead_group(const ClusterState& state, const std::string& id,
   committer.forget(dropped);
   committer.forget_only(dropped);
   Result<> first;
+  const auto hands_over = hand_over(state, id, committer);
+  if (!hands_over) note_first(first, fail(hands_over.error()));
+  if (hands_over && *hands_over) return first;
   if (id.empty()) {
     note_first(first, remove_marks(state));
     note_first(first, admit_members(state));
@@ -143,7 +146,12 @@ Result<> NodeImpl::campaign(const ClusterState& state, const std::string& id) {
   const LeaseId lease = lease_;
   const bool is_of_before = group.leader == self_;
   if (!group.set->is_active(self_) || lease == 0) return {};
-  if (!is_of_before && Clock::now() < standings_[id].next_campaign) return {};
+  const Standing& standing = standings_[id];
+  if (!is_of_before && Clock::now() < standing.next_campaign) return {};
+  // Another node shall lead. If none does in time, this one is better than none.
+  const bool drains = state.draining.contains(self_) && has_other_leader(state, group, self_);
+  const bool is_new = Clock::now() - standing.leaderless_since < kLeaderlessPatience;
+  if (!is_of_before && drains && is_new) return {};
   const std::string key = keys_.leader(id);
   Transaction change;
   change.conditions = {{keys_.set(id), Condition::What::kModRevision, group.set_revision}};

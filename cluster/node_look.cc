@@ -69,6 +69,8 @@ void NodeImpl::look() {
     const auto archives = restores_.ids();
     QV_TRY(const auto state, adopt_catalog(first));
     if (!state->set) return found();
+    note_away(*state);
+    departing_ = departing(*state);
     note(first, repeat_alive(*state));
     note(first, replace_misfits(*state));
     note(first, keep_group(*state, ""));
@@ -390,7 +392,8 @@ Result<> NodeImpl::admit_members(const ClusterState& state) {
       log_warning("node {} takes the place of node {} at {}", id, before->first, address.peer);
       set.members.erase(before);
     }
-    if (set.members.size() >= set.n_nodes) {
+    if (state.removed.contains(id)) continue;
+    if (set.members.size() >= std::max(set.n_nodes, options_.n_nodes)) {
       stranger = fail(Code::kFailedPrecondition,
                       fmt::format("node {} at {} cannot join: the cluster has its {} nodes", id,
                                   address.peer, set.n_nodes));
@@ -416,6 +419,7 @@ Result<> NodeImpl::promote(const ClusterState& state, NodeId joining) {
     if (!committer_->wait_until_applied(joining, kPromotionPatience)) return {};  // later
     MemberSet set = *state.set;
     set.members.at(joining).state = MemberState::kActive;
+    set.n_nodes = std::max(set.n_nodes, set.n_active());  // after a removal
     log_info("node {} counts from now on", joining);
     return change_set(set, state.set_revision);
   });

@@ -7,7 +7,9 @@
 
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
+#include "cluster/moves.h"
 #include "cluster/node_impl.h"
+#include "cluster/replica_changes.h"
 #include "payload/json/document.h"
 
 namespace quiver::cluster {
@@ -31,19 +33,6 @@ std::uint64_t wanted_factor(const engine::CollectionConfig& config) {
   return wire->find_unsigned("replication_factor").value_or(0);
 }
 
-/// Shards of placed collections on each node.
-std::map<NodeId, std::size_t> loads_of(const ClusterState& state) {
-  std::map<NodeId, std::size_t> loads;
-  for (const auto& [name, record] : state.collections) {
-    const auto placed = state.placed.find(record.config.cluster_id);
-    if (placed == state.placed.end()) continue;
-    for (const auto& [node, member] : placed->second.set->members) {
-      loads[node] += engine::shard_numbers(record.config).size();
-    }
-  }
-  return loads;
-}
-
 PlacementView::State state_of_replica(MemberState state) {
   switch (state) {
     case MemberState::kActive:
@@ -54,108 +43,6 @@ PlacementView::State state_of_replica(MemberState state) {
       break;
   }
   return PlacementView::State::kJoining;
-}
-
-tl::unexpected<Error> refuse_change(std::string text) {
-  return fail(Code::kFailedPrecondition, std::move(text));
-}
-
-/// The node that is to get a copy must be alive and count.
-Result<> check_target(const ClusterState& state, const MemberSet& set, NodeId node) {
-  if (!state.set->is_active(node)) {
-    return refuse_change(fmt::format("peer {} is no active node of the cluster", node));
-  }
-  if (!state.alive.contains(node)) return refuse_change(fmt::format("peer {} is down", node));
-  if (!state.can_place.contains(node)) {
-    return refuse_change(fmt::format("peer {} runs a version without placement", node));
-  }
-  if (set.members.contains(node)) {
-    return refuse_change(fmt::format("peer {} has the collection already", node));
-  }
-  return {};
-}
-
-Result<> check_source(const MemberSet& set, NodeId node) {
-  const auto found = set.members.find(node);
-  if (found != set.members.end() && found->second.state == MemberState::kActive) return {};
-  return refuse_change(fmt::format("peer {} has no active copy of the collection", node));
-}
-
-Result<> check_idle(const MemberSet& set) {
-  const NodeId joining = set.find(MemberState::kJoining);
-  const NodeId leaving = set.find(MemberState::kLeaving);
-  if (joining == 0 && leaving == 0) return {};
-  return refuse_change(
-      fmt::format("a change is on its way: peer {} {} the collection; one at a "
-                  "time",
-                  joining != 0 ? joining : leaving, joining != 0 ? "gets" : "gives up"));
-}
-
-Result<> begin_copy(const ClusterState& state, const ReplicaChange& change, MemberSet& set) {
-  const NodeId replaces = change.kind == ReplicaChange::Kind::kMove ? change.from : 0;
-  const auto before = set.members.find(change.to);
-  if (before != set.members.end() && before->second.state == MemberState::kJoining &&
-      before->second.replaces == replaces) {
-    return {};  // asked for again
-  }
-  QV_TRY(check_idle(set));
-  QV_TRY(check_target(state, set, change.to));
-  if (replaces != 0) {
-    QV_TRY(check_source(set, replaces));
-  }
-  set.members[change.to] = {state.alive.at(change.to), MemberState::kJoining, replaces};
-  return {};
-}
-
-Result<> begin_drop(const ReplicaChange& change, MemberSet& set) {
-  QV_TRY(check_idle(set));
-  QV_TRY(check_source(set, change.from));
-  MemberSet left = set;
-  left.members.erase(change.from);
-  if (left.n_active() < left.quorum()) {
-    return refuse_change(
-        fmt::format("{} copies would be left, and {} must store a change: move "
-                    "the copy instead",
-                    left.n_active(), left.quorum()));
-  }
-  set.members.at(change.from).state = MemberState::kLeaving;
-  return {};
-}
-
-Result<> abort_copy(const ReplicaChange& change, MemberSet& set) {
-  const NodeId joining = set.find(MemberState::kJoining);
-  if (joining == 0 || (change.to != 0 && change.to != joining)) {
-    return refuse_change("there is no such transfer, or it is over");
-  }
-  set.members.erase(joining);
-  return {};
-}
-
-Result<> apply_change(const ClusterState& state, const ReplicaChange& change, MemberSet& set) {
-  switch (change.kind) {
-    case ReplicaChange::Kind::kReplicate:
-    case ReplicaChange::Kind::kMove:
-      return begin_copy(state, change, set);
-    case ReplicaChange::Kind::kDrop:
-      return begin_drop(change, set);
-    case ReplicaChange::Kind::kAbort:
-      break;
-  }
-  return abort_copy(change, set);
-}
-
-/// A member whose data directory was lost: the node that is at its address now gets a copy.
-void replace_lost(const ClusterState& state, MemberSet& set) {
-  if (!check_idle(set)) return;
-  for (const auto& [node, member] : set.members) {
-    if (state.set->members.contains(node)) continue;
-    const auto heir = std::ranges::find_if(state.set->members, [&](const auto& other) {
-      return other.second.address.peer == member.address.peer;
-    });
-    if (heir == state.set->members.end() || set.members.contains(heir->first)) continue;
-    set.members[heir->first] = {heir->second.address, MemberState::kJoining, node};
-    return;
-  }
 }
 
 }  // namespace
@@ -208,7 +95,8 @@ std::optional<Holders> NodeImpl::holders(std::string_view collection) const {
   return holders;
 }
 
-PlacementView NodeImpl::view_of(const ClusterState& state, const std::string& name) const {
+PlacementView NodeImpl::view_of(const ClusterState& state, const std::string& name,
+                                const std::set<NodeId>& departing) const {
   const engine::CollectionConfig& config = state.collections.at(name).config;
   const GroupState& group = state.group_of(config.cluster_id);
   PlacementView view;
@@ -222,6 +110,7 @@ PlacementView NodeImpl::view_of(const ClusterState& state, const std::string& na
     view.replicas.push_back({node, member.address, state.alive.contains(node),
                              state_of_replica(member.state), member.replaces});
   }
+  view.trouble = move_trouble(state, group, departing);
   return view;
 }
 
@@ -229,8 +118,10 @@ std::vector<PlacementView> NodeImpl::placements() const {
   std::vector<PlacementView> views;
   const auto state = state_.load();
   if (state == nullptr || state->placed.empty()) return views;
+  const auto departs = departing(*state);
   for (const auto& [name, record] : state->collections) {
-    if (state->is_placed(record.config.cluster_id)) views.push_back(view_of(*state, name));
+    const bool is_placed = state->is_placed(record.config.cluster_id);
+    if (is_placed) views.push_back(view_of(*state, name, departs));
   }
   return views;
 }
@@ -240,7 +131,7 @@ std::optional<PlacementView> NodeImpl::placement(std::string_view collection) co
   if (state == nullptr || state->placed.empty()) return std::nullopt;
   const auto* found = state->find(collection);
   if (found == nullptr || !state->is_placed(found->second.config.cluster_id)) return std::nullopt;
-  return view_of(*state, found->first);
+  return view_of(*state, found->first, departing(*state));
 }
 
 Result<> NodeImpl::check_held(const std::string& collection) const {
@@ -267,7 +158,7 @@ Result<ClusterState> NodeImpl::fetch_state() {
 /// Those with the fewest shards, then with the lowest ids.
 Result<std::optional<MemberSet>> NodeImpl::place(const engine::CollectionConfig& config) {
   const std::uint64_t factor = wanted_factor(config);
-  if (factor == 0 || factor >= options_.n_nodes) return std::optional<MemberSet>();
+  if (factor == 0) return std::optional<MemberSet>();
   QV_TRY(const auto state, fetch_state());
   if (factor >= state.set->n_nodes) return std::optional<MemberSet>();
   for (const auto& [node, address] : state.alive) {
@@ -281,12 +172,14 @@ Result<std::optional<MemberSet>> NodeImpl::place(const engine::CollectionConfig&
   auto loads = loads_of(state);
   std::vector<std::pair<std::size_t, NodeId>> nodes;
   for (const auto& [node, address] : state.alive) {
-    if (state.set->is_active(node)) nodes.emplace_back(loads[node], node);
+    const bool is_fit = state.set->is_active(node) && !state.draining.contains(node);
+    if (is_fit) nodes.emplace_back(loads[node], node);
   }
   if (nodes.size() < factor) {
     return fail(Code::kUnavailable,
-                fmt::format("replication_factor {} wants as many nodes, and {} are alive", factor,
-                            nodes.size()));
+                fmt::format("replication_factor {} wants as many nodes, and {} are alive and do "
+                            "not drain",
+                            factor, nodes.size()));
   }
   std::ranges::sort(nodes);
   MemberSet set;
@@ -309,10 +202,10 @@ Result<> NodeImpl::change_replicas(std::string_view collection, const ReplicaCha
   }
   const std::string& id = found->second.config.cluster_id;
   if (!state.is_placed(id)) {
-    return refuse_change(
-        fmt::format("collection `{}` is on all nodes: only one that was made with "
-                    "a `replication_factor` below {} can be moved",
-                    found->first, state.set->n_nodes));
+    return fail(Code::kFailedPrecondition,
+                fmt::format("collection `{}` is on all nodes: only one that was made with "
+                            "a `replication_factor` below {} can be moved",
+                            found->first, state.set->n_nodes));
   }
   QV_TRY(check_leads(id));
   MemberSet set = *state.group_of(id).set;
@@ -350,8 +243,12 @@ Result<> NodeImpl::keep_members(const ClusterState& state, const std::string& id
     const auto alive = state.alive.find(node);
     if (alive != state.alive.end()) member.address = alive->second;
   }
-  replace_lost(state, set);
-  if (set != *group.set) return change_group(state, id, set);
+  if (!replace_lost(state, set)) plan_move(state, id, set);
+  if (set != *group.set) {
+    QV_TRY(change_group(state, id, set));
+    wake_nodes();
+    return {};
+  }
   const NodeId joining = set.find(MemberState::kJoining);
   const NodeId leaving = set.find(MemberState::kLeaving);
   if (leaving != self_) set_handing_over(id, false);
@@ -383,27 +280,26 @@ Result<> NodeImpl::promote_replica(const ClusterState& state, const std::string&
   });
 }
 
-/// The others must have everything: what only it and some of them hold would be in danger. It must
-/// know that it answers no reads any more, or be gone.
+/// A majority of the others must have everything: an entry may be on it and on too few of them. It
+/// must know that it answers no reads any more, or be gone.
 Result<> NodeImpl::remove_replica(const ClusterState& state, const std::string& id, NodeId leaving,
                                   Committer& committer) {
   const GroupState& group = state.group_of(id);
   const auto& address = group.set->members.at(leaving).address;
+  MemberSet set = *group.set;
+  set.members.erase(leaving);
   if (leaving != self_ && state.alive.contains(leaving)) {
     QV_TRY(const bool knows, has_seen(address, group.set_revision));
     if (!knows) return {};
   }
   if (leaving == self_) {
     // Changes wait for the next leader from here on, so the others must be ready.
-    QV_TRY(const bool are_ready, others_have_all(*group.set, leaving, tails_of(state, id)));
-    if (!are_ready || !is_ready_to_hand_over(id, committer)) return {};
+    if (!majority_has_all(state, set, tails_of(state, id))) return {};
+    if (!is_ready_to_hand_over(id, committer)) return {};
   }
   auto removed =
       committer.between_commits([&](const std::map<ShardName, EntryId>& tails) -> Result<> {
-        QV_TRY(const bool are_ready, others_have_all(*group.set, leaving, tails));
-        if (!are_ready) return {};  // later
-        MemberSet set = *group.set;
-        set.members.erase(leaving);
+        if (!majority_has_all(state, set, tails)) return {};  // later
         QV_TRY(change_group(state, id, set));
         if (leaving == self_) committer.follow();
         log_info("node {} does not have collection {} any more", leaving, id);
@@ -413,17 +309,6 @@ Result<> NodeImpl::remove_replica(const ClusterState& state, const std::string& 
   QV_TRY(std::move(removed));
   wake_nodes();
   return {};
-}
-
-/// True if each member that stays, but for this node, has applied all of `tails`.
-Result<bool> NodeImpl::others_have_all(const MemberSet& set, NodeId leaving,
-                                       const std::map<ShardName, EntryId>& tails) const {
-  for (const auto& [node, member] : set.members) {
-    if (node == self_ || node == leaving || member.state != MemberState::kActive) continue;
-    QV_TRY(const bool has_everything, has_all(member.address, tails));
-    if (!has_everything) return false;
-  }
-  return true;
 }
 
 Result<bool> NodeImpl::has_all(const NodeAddress& address,

@@ -165,6 +165,12 @@ bool read_leader(const KeyValue& item, GroupState& group) {
   return id.has_value();
 }
 
+bool read_node(std::string_view id, std::set<NodeId>& nodes) {
+  const auto number = number_of(id);
+  if (number) nodes.insert(*number);
+  return number.has_value();
+}
+
 /// Fills `state` from one key, given without the prefix.
 bool read_key(std::string_view key, const KeyValue& item, ClusterState& state) {
   const auto after = [&](std::string_view prefix) { return key.substr(prefix.size()); };
@@ -189,6 +195,8 @@ bool read_key(std::string_view key, const KeyValue& item, ClusterState& state) {
     if (id && value && value->find_unsigned("placing") == kVersion) state.can_place.insert(*id);
     return id && address;
   }
+  if (key.starts_with("draining/")) return read_node(after("draining/"), state.draining);
+  if (key.starts_with("removed/")) return read_node(after("removed/"), state.removed);
   if (key.starts_with("collections/")) {
     auto config = engine::parse_config(item.value);
     if (!config) return false;
@@ -241,6 +249,8 @@ std::string Keys::leader(std::string_view cluster_id) const {
   return cluster_id.empty() ? leader() : fmt::format("{}leader/{}", state_, cluster_id);
 }
 std::string Keys::alive(NodeId node) const { return fmt::format("{}alive/{}", state_, node); }
+std::string Keys::draining(NodeId node) const { return fmt::format("{}draining/{}", state_, node); }
+std::string Keys::removed(NodeId node) const { return fmt::format("{}removed/{}", state_, node); }
 std::string Keys::collection(std::string_view name) const {
   return fmt::format("{}collections/{}", state_, name);
 }

@@ -30,6 +30,10 @@ class Keys {
   [[nodiscard]] std::string leader(std::string_view cluster_id) const;
   [[nodiscard]] std::string aliases() const { return state_ + "aliases"; }
   [[nodiscard]] std::string alive(NodeId node) const;
+  /// Of a node whose placed collections move to others.
+  [[nodiscard]] std::string draining(NodeId node) const;
+  /// Of a node that was a member, and never is one again.
+  [[nodiscard]] std::string removed(NodeId node) const;
   [[nodiscard]] std::string collection(std::string_view name) const;
   /// Name of the collection that a snapshot is being restored as; gone with the leader's lease.
   [[nodiscard]] std::string restore(std::string_view cluster_id) const;
@@ -111,6 +115,10 @@ struct ClusterState : GroupState {
   std::map<NodeId, LeaseId> alive_leases;
   /// Nodes whose version knows that collections may be on some nodes only.
   std::set<NodeId> can_place;
+  /// Nodes that are to give up what they hold and lead, so that they can be stopped.
+  std::set<NodeId> draining;
+  /// Nodes that were taken out of the set for good.
+  std::set<NodeId> removed;
   /// By `cluster_id`: collections that are on some nodes only, each with a group of its own.
   std::map<std::string, GroupState, std::less<>> placed;
   std::map<std::string, CollectionRecord> collections;

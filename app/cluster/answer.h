@@ -15,4 +15,10 @@ namespace quiver::app {
   return text == nullptr ? std::string() : *text;
 }
 
+/// False if the member is missing or no truth value.
+[[nodiscard]] inline bool is_true(const payload::Value& object, std::string_view key) {
+  const payload::Value* value = object.find(key);
+  return value != nullptr && value->as_bool() != nullptr && *value->as_bool();
+}
+
 }  // namespace quiver::app

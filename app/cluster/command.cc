@@ -11,10 +11,37 @@ void add_options(CLI::App& command, ClusterStatusOptions& options) {
                      "system's");
 }
 
+CLI::App* add_drain(CLI::App& cluster, ClusterStatusOptions& options) {
+  auto* drain = cluster.add_subcommand(
+      "drain", "Move what a node has to other nodes, so that it can be stopped.");
+  add_options(*drain, options);
+  drain->add_option("node", options.node, "Its id or its peer address, as `status` prints them")
+      ->required();
+  drain->add_flag("--undo", options.undoes, "The node holds collections again");
+  drain->add_flag("--no-wait", options.returns_at_once,
+                  "Return at once; `status` shows how far it is");
+  drain->footer(
+      "Collections with a replication_factor move to other nodes, and what the node leads is led "
+      "by others. It stays so, also over restarts, until --undo. Exit status 1 if something cannot "
+      "move.");
+  return drain;
+}
+
+CLI::App* add_remove(CLI::App& cluster, ClusterStatusOptions& options) {
+  auto* remove = cluster.add_subcommand("remove", "Take a node out of its cluster, for good.");
+  add_options(*remove, options);
+  remove->add_option("node", options.node, "Its id or its peer address, as `status` prints them")
+      ->required();
+  remove->add_flag("--force", options.forces,
+                   "Also if it has collections: it is gone for good, and other nodes have them");
+  remove->footer("Majorities count the node no more. `quiver cluster drain` it before.");
+  return remove;
+}
+
 }  // namespace
 
 ClusterCommands add_cluster(CLI::App& app, ClusterStatusOptions& options) {
-  auto* cluster = app.add_subcommand("cluster", "Look at a cluster.");
+  auto* cluster = app.add_subcommand("cluster", "Look at a cluster and change its nodes.");
   cluster->require_subcommand(1);
   auto* status = cluster->add_subcommand("status", "Print the nodes of a cluster, as one sees it.");
   add_options(*status, options);
@@ -32,7 +59,11 @@ ClusterCommands add_cluster(CLI::App& app, ClusterStatusOptions& options) {
   adopt->footer(
       "For collections that a server had before it became a node. Each is copied to the other "
       "nodes, and is one of the cluster once a majority holds it.");
-  return {.status = status, .check = check, .adopt = adopt};
+  return {.status = status,
+          .check = check,
+          .adopt = adopt,
+          .drain = add_drain(*cluster, options),
+          .remove = add_remove(*cluster, options)};
 }
 
 }  // namespace quiver::app

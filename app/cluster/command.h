@@ -11,6 +11,8 @@ struct ClusterCommands {
   CLI::App* status;
   CLI::App* check;
   CLI::App* adopt;
+  CLI::App* drain;
+  CLI::App* remove;
 };
 
 /// Adds the subcommand; parsing fills `options`, which outlives `app`.

@@ -11,6 +11,10 @@ struct ClusterStatusOptions {
   std::string api_key;
   std::string ca;                             ///< PEM file of authorities; empty: the system's
   std::vector<std::string> collections = {};  ///< `adopt`: names
+  std::string node = {};                      ///< `drain`, `remove`: id or peer address
+  bool undoes = false;                        ///< `drain`: it is over
+  bool returns_at_once = false;               ///< `drain`
+  bool forces = false;                        ///< `remove`
 };
 
 }  // namespace quiver::app

@@ -15,11 +15,6 @@ using payload::Value;
 
 constexpr std::string_view kRow = "{:<20} {:<28} {:<6} {:<6} {:<7} {:>6}\n";
 
-bool is_true(const Value& object, std::string_view key) {
-  const Value* value = object.find(key);
-  return value != nullptr && value->as_bool() != nullptr && *value->as_bool();
-}
-
 std::string_view yes_or_no(bool value) { return value ? "yes" : "no"; }
 
 std::string row_of(const Value& node) {
@@ -27,6 +22,36 @@ std::string row_of(const Value& node) {
                      yes_or_no(is_true(node, "alive")), yes_or_no(is_true(node, "leads")),
                      yes_or_no(is_true(node, "active")),
                      node.find_unsigned("lag_entries").value_or(0));
+}
+
+/// A line for each node that drains.
+std::string drains_text(const payload::Array& nodes) {
+  std::string text;
+  for (const Value& node : nodes) {
+    const Value* draining = node.find("draining");
+    if (draining == nullptr) continue;
+    const auto id = node.find_unsigned("peer_id").value_or(0);
+    const std::string trouble = text_member(*draining, "trouble");
+    if (is_true(*draining, "safe_to_stop")) {
+      text += fmt::format("node {} is drained and may be stopped\n", id);
+      continue;
+    }
+    text += fmt::format("node {} drains, collections left: {}{}\n", id,
+                        draining->find_unsigned("collections_left").value_or(0),
+                        trouble.empty() ? "" : "; " + trouble);
+  }
+  return text;
+}
+
+/// Why copies cannot move away from nodes that drain or are gone.
+std::string warnings_text(const payload::Array& placements) {
+  std::string text;
+  for (const Value& row : placements) {
+    const std::string trouble = text_member(row, "trouble");
+    if (trouble.empty()) continue;
+    text += fmt::format("collection {}: {}\n", text_member(row, "collection"), trouble);
+  }
+  return text;
 }
 
 /// A line for each collection that is on some nodes only; "" without any.
@@ -41,7 +66,7 @@ std::string placements_table(const Value& cluster) {
     std::string nodes;
     if (replicas != nullptr && replicas->as_array() != nullptr) {
       for (const Value& replica : *replicas->as_array()) {
-        const std::string_view state = text_member(replica, "state");
+        const std::string state = text_member(replica, "state");
         nodes += fmt::format("{}{}{}{}", nodes.empty() ? "" : ", ",
                              replica.find_unsigned("peer_id").value_or(0),
                              state == "active" ? "" : fmt::format(" {}", state),
@@ -53,7 +78,7 @@ std::string placements_table(const Value& cluster) {
                          row.find_unsigned("replication_factor").value_or(0),
                          leader ? std::to_string(*leader) : "none", nodes);
   }
-  return table;
+  return table + warnings_text(*rows);
 }
 
 }  // namespace
@@ -75,7 +100,7 @@ Result<std::string> cluster_table(std::string_view body) {
          fmt::format("ledger {}, {} of {} nodes must have a change\n", is_up ? "up" : "down",
                      result->find_unsigned("write_quorum").value_or(0),
                      result->find_unsigned("n_nodes").value_or(0)) +
-         placements_table(*result);
+         drains_text(*nodes->as_array()) + placements_table(*result);
 }
 
 Result<> run_cluster_status(const ClusterStatusOptions& options) {

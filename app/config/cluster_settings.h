@@ -23,6 +23,8 @@ struct ClusterSettings {
   std::uint32_t lease_s = 3;
   double apply_timeout_s = 2;
   std::uint64_t log_keep_entries = 10'000;
+  /// Longer than a machine takes to start again: each replacement copies all that it held.
+  std::uint32_t replace_after_s = 600;  ///< 0: never
 };
 
 struct PeerAddress {

@@ -486,6 +486,12 @@ void declare_cluster(std::vector<Key>& keys) {
                  "A node that takes longer to apply a change is not waited for.");
   section.integer("log_keep_entries", QV_AT(cluster.log_keep_entries), {.min = 100, .max = 1e7},
                   "Entries of a shard that are kept for nodes which come back.");
+  section.integer(
+      "replace_after_s", QV_AT(cluster.replace_after_s), {.max = 1e6},
+      "What a node has of collections on some of the nodes is copied to other ones once "
+      "it was away for so long; 0: never.",
+      "Longer than a machine takes to start again: each copy is one of a whole "
+      "collection. See cluster.md.");
 }
 
 #undef QV_AT

@@ -33,6 +33,7 @@ cluster::NodeOptions node_options(const Settings& settings, const ClusterPlan& p
   options.apply_timeout =
       std::chrono::milliseconds(static_cast<std::int64_t>(cluster.apply_timeout_s * 1000));
   options.log_keep_entries = cluster.log_keep_entries;
+  options.replace_after = std::chrono::seconds(cluster.replace_after_s);
   return options;
 }
 
@@ -135,6 +136,19 @@ void collect_cluster_metrics(const cluster::NodeView& view, MetricsText& text) {
   gauge("quiver_cluster_stale_seconds", "Time since the ledger was last heard", view.stale_s);
   gauge("quiver_cluster_pending_entries", "Entries that wait for their commit",
         static_cast<double>(view.n_pending));
+  gauge("quiver_cluster_draining_nodes", "Nodes that give up what they hold",
+        static_cast<double>(std::ranges::count_if(
+            view.members, [](const auto& member) { return member.drain.has_value(); })));
+  gauge("quiver_cluster_held_collections", "Collections on some of the nodes that this one has",
+        view.n_held);
+  gauge("quiver_cluster_led_collections", "Collections on some of the nodes that this one leads",
+        view.n_led);
+  gauge("quiver_cluster_moving_collections",
+        "Collections that a node gets or gives up; every node tells of all", view.n_moving);
+  gauge("quiver_cluster_under_replicated_collections",
+        "Collections with fewer copies on nodes that are alive than wanted; every node tells of "
+        "all",
+        view.n_under_replicated);
   for (const auto& member : view.members) {
     if (member.id == view.self) continue;
     gauge("quiver_cluster_lag_entries", "Entries not yet applied on a node; known to the leader",

@@ -67,6 +67,34 @@ void change_replicas(Call& call, const OpenCollection& target, const ReplicaRequ
   answer_on(call.runtime().blocking(), call, std::move(done), std::move(change));
 }
 
+namespace {
+
+Result<> apply_to(cluster::Node& cluster, NodeChange change, cluster::NodeId node) {
+  switch (change) {
+    case NodeChange::kDrain:
+      return cluster.drain(node);
+    case NodeChange::kEndDrain:
+      return cluster.end_drain(node);
+    case NodeChange::kForceRemoval:
+      return cluster.remove(node, cluster::Removal::kForced);
+    case NodeChange::kRemove:
+      break;
+  }
+  return cluster.remove(node, cluster::Removal::kEmpty);
+}
+
+}  // namespace
+
+void change_node(Call& call, NodeChange change, cluster::NodeId node, Done<> done) {
+  auto apply = [&call, change, node]() -> Result<> {
+    QV_TRY(call.check_access(Access::kManage));
+    cluster::Node* cluster = call.runtime().options().cluster.node;
+    if (cluster != nullptr) return apply_to(*cluster, change, node);
+    return fail(Code::kFailedPrecondition, "the server is alone: it has no other nodes");
+  };
+  answer_on(call.runtime().blocking(), call, std::move(done), std::move(apply));
+}
+
 std::string_view to_string(ReplicaState state) {
   switch (state) {
     case ReplicaState::kActive:

@@ -45,4 +45,10 @@ struct ReplicaRequest {
 void change_replicas(Call& call, const OpenCollection& target, const ReplicaRequest& request,
                      Done<> done);
 
+/// What becomes of a node.
+enum class NodeChange : std::uint8_t { kDrain, kEndDrain, kRemove, kForceRemoval };
+/// On the node that leads the cluster. kNotFound: there is no such node; kFailedPrecondition: it
+/// cannot be removed now.
+void change_node(Call& call, NodeChange change, cluster::NodeId node, Done<> done);
+
 }  // namespace quiver::service::api

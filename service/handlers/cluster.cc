@@ -13,7 +13,7 @@ namespace {
 
 Decoded<Answer> no_cluster(Exchange& x) {
   if (x.runtime().options().cluster.node != nullptr) {
-    return fail(ApiError(501, "Not implemented: members of a cluster are those of cluster.peers"));
+    return fail(ApiError(501, "Not implemented: nodes join a cluster by themselves"));
   }
   return fail(ApiError(
       405, "Method not allowed: the server is running in standalone mode, it has no cluster"));
@@ -139,6 +139,17 @@ Decoded<Answer> answer_collection_cluster(Exchange& x) {
   return Answer::kReady;
 }
 
+template <api::NodeChange change>
+Decoded<Answer> change_node(Exchange& x) {
+  if (x.runtime().options().cluster.node == nullptr) return no_cluster(x);
+  QV_TRY(const std::uint64_t node, path_number(x, 0, "a node"));
+  QV_TRY(timeout_parameter(x));
+  QV_TRY(const bool is_forced, bool_parameter(x, "force", false));
+  const bool forces = is_forced && change == api::NodeChange::kRemove;
+  api::change_node(x, forces ? api::NodeChange::kForceRemoval : change, node, answer_true(x));
+  return Answer::kLater;
+}
+
 Decoded<Answer> collection_memory(Exchange& x, OpenCollection collection) {
   QV_TRY(const auto parts, api::collection_parts(x, collection));
   auto out = x.begin_result();
@@ -158,7 +169,13 @@ void add_cluster_routes(Routes& routes) {
   add(Method::kGet, "/collections/{collection_name}/memory", Access::kRead,
       computing<collection_memory>);
   add(Method::kPost, "/cluster/recover", Access::kManage, no_cluster);
-  add(Method::kDelete, "/cluster/peer/{peer_id}", Access::kManage, no_cluster);
+  const auto change = [&](Method method, std::string_view pattern, Handler handler) {
+    routes.push_back({method, pattern, Access::kManage, handler, Effect::kCatalog});
+  };
+  using enum api::NodeChange;
+  change(Method::kDelete, "/cluster/peer/{peer_id}", change_node<kRemove>);
+  change(Method::kPost, "/v1/cluster/nodes/{peer_id}/drain", change_node<kDrain>);
+  change(Method::kDelete, "/v1/cluster/nodes/{peer_id}/drain", change_node<kEndDrain>);
   add(Method::kGet, "/cluster/telemetry", Access::kAny, no_cluster);
   add(Method::kGet, "/cluster/metadata/keys", Access::kGlobalRead, no_cluster);
   add(Method::kGet, "/cluster/metadata/keys/{key}", Access::kGlobalRead, no_cluster);

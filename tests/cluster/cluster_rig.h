@@ -113,6 +113,7 @@ class TestNode {
     options.lease = std::chrono::seconds(1);
     options.commit_timeout = std::chrono::milliseconds(1500);
     options.log_keep_entries = keep_entries;
+    options.replace_after = replace_after;
     auto made = Node::make(options, ledger_, peers_);
     ASSERT_TRUE(made) << made.error().message();
     node_ = *std::move(made);
@@ -156,6 +157,7 @@ class TestNode {
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
   static inline std::uint64_t keep_entries = 10'000;
+  static inline std::chrono::milliseconds replace_after{0};
   std::uint32_t n_nodes = 3;  ///< before `start`
 
  private:

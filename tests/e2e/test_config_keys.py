@@ -758,7 +758,7 @@ def check_gpu(servers):
 
 @functools.cache
 def check_cluster(servers):
-    """Two clusters of one node: one brings the ledger of both. What needs several nodes is in test_cluster.py."""
+    """Two clusters of one node: one brings the ledger of both. What needs several nodes is in test_cluster*.py."""
     if not HAS_ETCD:
         pytest.skip("etcd is not installed")
     peer, client_port, other = three_free_ports(), three_free_ports(), three_free_ports()
@@ -766,7 +766,7 @@ def check_cluster(servers):
     first = servers.new({"cluster.peers": address, "cluster.advertise": address, "cluster.secret": "s", "cluster.name": "mine",
                          "cluster.advertise_http": "http://127.0.0.1:1", "cluster.ledger_client_port": client_port,
                          "cluster.ledger_peer_port": client_port + 1, "cluster.lease_s": 7, "cluster.ca_cert": "none",
-                         "cluster.apply_timeout_s": 1, "cluster.log_keep_entries": 100})
+                         "cluster.apply_timeout_s": 1, "cluster.log_keep_entries": 100, "cluster.replace_after_s": 60})
     second = servers.new({"cluster.peers": f"127.0.0.1:{other}", "cluster.ledger": f"http://127.0.0.1:{client_port}"})
     member, = first.get("/cluster").result["nodes"]
     assert member["peer"] == address and member["http"] == "http://127.0.0.1:1"
@@ -879,6 +879,7 @@ CHECKS = {
     "cluster.lease_s": check_cluster,
     "cluster.apply_timeout_s": check_cluster,
     "cluster.log_keep_entries": check_cluster,
+    "cluster.replace_after_s": check_cluster,
 }
 
 

@@ -65,6 +65,11 @@ class FakeNode final : public cluster::Node {
                             std::chrono::steady_clock::time_point) override {
     return on_fresh_read ? on_fresh_read(collection) : Result<>();
   }
+  Result<> drain(cluster::NodeId node) override { return change("drain", node); }
+  Result<> end_drain(cluster::NodeId node) override { return change("end drain", node); }
+  Result<> remove(cluster::NodeId node, cluster::Removal removal) override {
+    return change(removal == cluster::Removal::kForced ? "force out" : "remove", node);
+  }
   engine::Replication& replication() override { std::abort(); }
   Result<> start(engine::Database&) override { return {}; }
   engine::Database& database() override { return local; }
@@ -76,8 +81,12 @@ class FakeNode final : public cluster::Node {
   FakeDatabase local;
   std::function<Result<>(std::string_view collection)> on_fresh_read;
   std::function<Result<std::string>(std::string_view verb, std::string_view body)> on_answer;
+  std::function<Result<>(std::string_view change, cluster::NodeId node)> on_change;
 
  private:
+  Result<> change(std::string_view what, cluster::NodeId node) {
+    return on_change ? on_change(what, node) : Result<>();
+  }
   void set_leader(Result<std::optional<cluster::NodeAddress>> leader) {
     MutexLock lock(mutex_);
     leader_ = std::move(leader);

@@ -60,6 +60,15 @@ void write_ledger_status(Writer& out, const cluster::NodeView& view, double now_
   out.end_object();
 }
 
+void write_drain(Writer& out, const cluster::DrainView& drain) {
+  out.key("draining");
+  out.begin_object();
+  out.member("collections_left", std::uint64_t{drain.n_collections});
+  out.member("safe_to_stop", drain.is_done);
+  if (!drain.trouble.empty()) out.member("trouble", std::string_view(drain.trouble));
+  out.end_object();
+}
+
 void write_nodes(Writer& out, const cluster::NodeView& view) {
   out.begin_array();
   for (const auto& member : view.members) {
@@ -71,6 +80,7 @@ void write_nodes(Writer& out, const cluster::NodeView& view) {
     out.member("leads", member.id == view.leader);
     out.member("active", member.is_active);
     out.member("lag_entries", member.lag_entries);
+    if (member.drain) write_drain(out, *member.drain);
     out.end_object();
   }
   out.end_array();
@@ -105,6 +115,7 @@ void write_placement(Writer& out, const cluster::PlacementView& placement) {
     out.end_object();
   }
   out.end_array();
+  if (!placement.trouble.empty()) out.member("trouble", std::string_view(placement.trouble));
   out.end_object();
 }
 
@@ -135,6 +146,8 @@ void write_cluster(Writer& out, const cluster::NodeView& view,
   out.begin_array();
   for (const auto& placement : placements) write_placement(out, placement);
   out.end_array();
+  out.member("moving_collections", std::uint64_t{view.n_moving});
+  out.member("under_replicated_collections", std::uint64_t{view.n_under_replicated});
   out.end_object();
 }
 

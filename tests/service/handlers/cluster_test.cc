@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "service/server.h"
 #include "tests/patience.h"
@@ -108,6 +109,41 @@ TEST_F(ClusterViewTest, TelemetryAndWhatIsNotBuilt) {
   EXPECT_THAT(call("GET", "/telemetry").body,
               HasSubstr(R"("cluster":{"enabled":true,"status":{"number_of_peers":3,"term":4)"));
   EXPECT_EQ(call("POST", "/cluster/recover").status, 501);
+}
+
+TEST_F(ClusterViewTest, ANodeThatDrainsAndACollectionThatCannotMove) {
+  auto view = three_nodes();
+  view.members[1].drain = cluster::DrainView{2, false, "no room"};
+  view.members[2].drain = cluster::DrainView{0, true, ""};
+  view.n_moving = 4;
+  view.n_under_replicated = 5;
+  start(view);
+  const std::string body = call("GET", "/cluster").body;
+  EXPECT_THAT(
+      body,
+      HasSubstr(
+          R"("lag_entries":7,"draining":{"collections_left":2,"safe_to_stop":false,"trouble":"no room"}})"));
+  EXPECT_THAT(body, HasSubstr(R"("draining":{"collections_left":0,"safe_to_stop":true}})"));
+  EXPECT_THAT(body, HasSubstr(R"("moving_collections":4,"under_replicated_collections":5})"));
+}
+
+TEST_F(ClusterViewTest, ChangesOfNodes) {
+  start(three_nodes());
+  std::vector<std::string> asked;
+  node_.on_change = [&](std::string_view change, cluster::NodeId node) -> Result<> {
+    asked.push_back(std::string(change) + " " + std::to_string(node));
+    if (node == 22) return {};
+    return fail(Code::kNotFound, "no such node");
+  };
+  EXPECT_EQ(call("POST", "/v1/cluster/nodes/22/drain").body.substr(0, 14), R"({"result":true)");
+  EXPECT_EQ(call("DELETE", "/v1/cluster/nodes/22/drain").status, 200);
+  EXPECT_EQ(call("DELETE", "/cluster/peer/22").status, 200);
+  EXPECT_EQ(call("DELETE", "/cluster/peer/22?force=true&timeout=3").status, 200);
+  EXPECT_EQ(call("DELETE", "/cluster/peer/9").status, 404);
+  EXPECT_EQ(call("DELETE", "/cluster/peer/nine").status, 400);
+  EXPECT_EQ(call("DELETE", "/cluster/peer/22?force=perhaps").status, 400);
+  EXPECT_THAT(asked, ::testing::ElementsAre("drain 22", "end drain 22", "remove 22", "force out 22",
+                                            "remove 9"));
 }
 
 TEST_F(ClusterViewTest, IsReadyOnceItHasSeenTheLedger) {

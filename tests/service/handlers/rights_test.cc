@@ -40,6 +40,8 @@ const std::map<std::string, Access>& rights() {
         {"GET /cluster/telemetry", Access::kAny},
         {"POST /cluster/recover", Access::kManage},
         {"DELETE /cluster/peer/{peer_id}", Access::kManage},
+        {"POST /v1/cluster/nodes/{peer_id}/drain", Access::kManage},
+        {"DELETE /v1/cluster/nodes/{peer_id}/drain", Access::kManage},
         {"GET /cluster/metadata/keys", Access::kGlobalRead},
         {"GET /cluster/metadata/keys/{key}", Access::kGlobalRead},
         {"PUT /cluster/metadata/keys/{key}", Access::kManage},

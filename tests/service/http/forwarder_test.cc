@@ -269,8 +269,9 @@ TEST_F(ForwarderTest, ACollectionMayHaveALeaderOfItsOwn) {
 /// Requests that change something, and that each node does for itself. A snapshot is restored by
 /// the node that has it.
 bool stays_here(const RouteDeclaration& route) {
-  constexpr std::string_view kLocal[] = {"/issues",    "/quotas",   "/audit/logs",
-                                         "/snapshots", "/cluster/", "/v1/scrub"};
+  constexpr std::string_view kLocal[] = {"/issues",    "/quotas",          "/audit/logs",
+                                         "/snapshots", "/cluster/recover", "/cluster/metadata",
+                                         "/v1/scrub"};
   return route.pattern.find("/jobs") != std::string_view::npos ||
          route.pattern.ends_with("/snapshots") || route.pattern.ends_with("/{snapshot_name}") ||
          route.pattern.ends_with("/snapshot") || route.pattern.ends_with("/snapshots/recover") ||
