@@ -1,5 +1,5 @@
 # What people type. Every target is a script that also works on its own, from any folder.
-.PHONY: demo bench demo-cluster soak-cluster bench-peers bench-late-interaction late-interaction-table test test-all conformance soak-operations soak-flips setup build gpu gpu-check deb tarball wheel site format tidy docs clean help
+.PHONY: demo bench demo-cluster bench-peers bench-late-interaction late-interaction-table test test-all conformance soak-operations setup build gpu gpu-check deb tarball wheel site format tidy docs clean help
 
 help:
 	@echo "make demo      set up, build, load the sample, run a tour of queries, stop"
@@ -12,8 +12,10 @@ help:
 	@echo "make test-all  make test, then AddressSanitizer, ThreadSanitizer, clang, clang-tidy, other instruction levels, fuzzing, long tests"
 	@echo "make conformance  our wire tests with the stock client CLIENT= (a version on PyPI), over REST and gRPC"
 	@echo "make soak-operations  STEPS= random operations (default 100,000), compared with the stock client's local mode"
-	@echo "make soak-cluster  ROUNDS= faults against three nodes under load (default 50)"
-	@echo "make soak-flips  MINUTES= of flipped bits and cuts in files of a stopped and a running server (default 55)"
+	@echo "make soak-kill9   MINUTES= of kill -9 under load; like all soaks it goes on where the last run stopped,"
+	@echo "                  until then 55 minutes; SEED= FIRST= FRESH=1 begin anew, ROUNDS= stops earlier"
+	@echo "make soak-flips   flipped bits and cuts in files of a stopped and a running server"
+	@echo "make soak-cluster faults against three nodes under load"
 	@echo "make build     the release build: build/release/quiver"
 	@echo "make gpu       the module for NVIDIA GPUs: build/gpu/libquiver_gpu_cuda.so (wants nvcc)"
 	@echo "make gpu-check  on a machine with an NVIDIA GPU: the module's answers beside the CPU's, and its speed"
@@ -60,15 +62,11 @@ soak-operations:
 	@scripts/build release quiver
 	@.venv/bin/python -B tests/e2e/random_operations.py --steps $(or $(STEPS),100000)
 
-soak-cluster:
-	@scripts/setup
-	@scripts/build release quiver
-	@.venv/bin/python -B tests/e2e/soak_cluster.py --rounds $(or $(ROUNDS),50)
-
-soak-flips:
-	@scripts/setup
-	@scripts/build release quiver
-	@.venv/bin/python -B tests/e2e/soak_flips.py --minutes $(or $(MINUTES),55) $(if $(SEED),--seed $(SEED))
+# Each goes on where its last run stopped: tests/e2e/soak.py.
+SOAKS := kill9 flips cluster
+.PHONY: $(addprefix soak-,$(SOAKS))
+$(addprefix soak-,$(SOAKS)): soak-%:
+	@scripts/soak $* $(if $(MINUTES),--minutes $(MINUTES)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST)) $(if $(FRESH),--fresh)
 
 setup:
 	@scripts/setup
