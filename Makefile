@@ -63,7 +63,7 @@ soak-operations:
 	@.venv/bin/python -B tests/e2e/random_operations.py --steps $(or $(STEPS),100000)
 
 # Each goes on where its last run stopped: tests/e2e/soak.py.
-SOAKS := kill9 flips cluster
+SOAKS := kill9 hostile day flips cluster
 .PHONY: $(addprefix soak-,$(SOAKS))
 $(addprefix soak-,$(SOAKS)): soak-%:
 	@scripts/soak $* $(if $(MINUTES),--minutes $(MINUTES)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST)) $(if $(FRESH),--fresh)

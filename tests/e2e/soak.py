@@ -19,14 +19,16 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 STATES = REPOSITORY / "build/soak"
-sys.path[:0] = [str(REPOSITORY / "tests")]
+MEMORY = Path("/dev/shm")
 
 
 class Soak:
-    """`bar`: rounds, or another total that a round adds to, after which the soak is long enough."""
+    """`bar`: rounds, or another total that a round adds to, after which the soak is long enough. `in_memory`: files of a
+    run are kept in memory, for soaks that do not concern the disk."""
 
-    def __init__(self, name, doc, bar, of="rounds", minutes=55, states=STATES):
-        self.name, self.bar, self.of, self.states = name, bar, of, Path(states)
+    def __init__(self, name, doc, bar, of="rounds", minutes=55, in_memory=False):
+        self.name, self.bar, self.of = name, bar, of
+        self.folders = MEMORY if in_memory and MEMORY.is_dir() else STATES
         self.parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
         add = self.parser.add_argument
         add("--minutes", type=float, default=minutes, help="no round begins later (default %(default)s)")
@@ -40,8 +42,8 @@ class Soak:
     def begin(self, arguments=None):
         """Reads the command line and the file."""
         self.args = self.parser.parse_args(arguments)
-        self.states.mkdir(parents=True, exist_ok=True)
-        self.file = self.states / f"{self.name}.json"
+        STATES.mkdir(parents=True, exist_ok=True)
+        self.file = STATES / f"{self.name}.json"
         is_new = self.args.fresh or self.args.seed is not None or self.args.first is not None or not self.file.exists()
         self.state = self._new_state() if is_new else json.loads(self.file.read_text())
         self.first = self.state["next"]  # round of this run
@@ -64,7 +66,7 @@ class Soak:
             print(f"stopped in round {self.state['next']}", flush=True)
         except BaseException:
             traceback.print_exc()
-            again = f"soak_{self.name.replace('-', '_')}.py --seed {self.state['seed']} --first {self.first}"
+            again = f"scripts/soak {self.name} --seed {self.state['seed']} --first {self.first}"
             print(f"FAILED in round {self.state['next']}; {again} repeats this run; its files are in {self.folder}", flush=True)
             self._save()
             print(self.summary(failed=True), flush=True)
@@ -76,7 +78,7 @@ class Soak:
 
     def _new_folder(self):
         """Says when it was made: those of failed runs stay."""
-        folder = self.states / f"{self.name}-{datetime.datetime.now():%Y%m%d-%H%M%S}-{os.getpid()}"
+        folder = self.folders / f"soak-{self.name}-{datetime.datetime.now():%Y%m%d-%H%M%S}-{os.getpid()}"
         folder.mkdir()
         return folder
 
@@ -87,23 +89,21 @@ class Soak:
                 return
             yield self.state["next"]
             self.state["next"] += 1
-            self.add(rounds=1)
+            self.add({"rounds": 1})
             self._save()
 
     def random(self, *what):
         """Random numbers that depend on the seed and `what`, for instance the number of a round."""
         return random.Random("/".join(map(str, (self.state["seed"], *what))))
 
-    def add(self, **counts):
-        """Adds to the totals; `_` in a name stands for a space."""
+    def add(self, counts):
+        """Adds to the totals."""
         for what, n in counts.items():
-            what = what.replace("_", " ")
             self.state["totals"][what] = self.state["totals"].get(what, 0) + n
 
-    def at_most(self, **values):
+    def at_most(self, values):
         """Notes the largest value of each."""
         for what, value in values.items():
-            what = what.replace("_", " ")
             self.state["most"][what] = max(self.state["most"].get(what, value), value)
 
     def total(self, what):

@@ -1,6 +1,6 @@
 """kill -9 of a server under load over the network, for as many rounds as asked (kills.py says what a round is).
 
-Usage: soak_kill9.py [--minutes M] [--rounds N] [--seed S] [--first N] [--fresh]
+Usage: scripts/soak kill9 [--minutes M] [--rounds N] [--seed S] [--first N] [--fresh]
 """
 import sys
 
@@ -15,7 +15,7 @@ def work(soak):
         load = kills.Kills(server, soak.state["seed"])
         for number in soak.rounds():
             counts = load.round(number)
-            soak.add(**counts, killed_starts=load.n_killed_starts)
+            soak.add(counts | {"killed starts": load.n_killed_starts})
             load.n_killed_starts = 0
             print(f"{number:5} {counts}", flush=True)
         server.stop()
