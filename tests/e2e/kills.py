@@ -45,16 +45,17 @@ def shortest(values):
 
 
 class Client(threading.Thread):
-    """Calls `step` until the connection breaks. `error`: what went wrong otherwise."""
+    """Calls `step` until the connection breaks or `end` is set, with pauses of about `pause_s`. `error`: what went wrong
+    otherwise; `times_s`: of all requests that were answered."""
 
-    def __init__(self, server, number, seed):
+    def __init__(self, server, number, seed, pause_s=0.0):
         super().__init__(daemon=True)
         self.server, self.number, self.random = server, number, random.Random(seed)
-        self.acknowledged, self.error = 0, None
+        self.acknowledged, self.error, self.times_s, self.pause_s, self.end = 0, None, [], pause_s, threading.Event()
 
     def run(self):
         try:
-            while True:
+            while not self.end.wait(self.random.uniform(0, 2 * self.pause_s)):
                 self.step()
         except (OSError, http.client.HTTPException):
             pass  # the kill
@@ -62,7 +63,9 @@ class Client(threading.Thread):
             self.error = e
 
     def ask(self, method, path, body=None):
+        begun = time.monotonic()
         answer = self.server.request(method, path, body)
+        self.times_s.append(time.monotonic() - begun)
         assert answer.status == 200, f"{method} {path}: {answer.status} {answer.text[:500]}"
         return answer.result
 
@@ -71,9 +74,9 @@ class Writer(Client):
     """`state`: id -> version or GONE, as acknowledged; `pending`: the request in flight, as (id, new state) for all of
     its ids."""
 
-    def __init__(self, server, number, state, seed):
-        super().__init__(server, number, seed)
-        self.state, self.pending, self.ids = state, [], owned_ids(number)
+    def __init__(self, server, number, state, seed, n_ids=IDS_PER_THREAD, **kwargs):
+        super().__init__(server, number, seed, **kwargs)
+        self.state, self.pending, self.ids = state, [], owned_ids(number, n_ids)
 
     def step(self):
         ids = self.random.sample(self.ids, self.random.randint(1, BATCH))
@@ -95,10 +98,10 @@ class Writer(Client):
         return self.random.randrange(1, 2**31)
 
 
-def owned_ids(number):
+def owned_ids(number, n_ids=IDS_PER_THREAD):
     """Numbers and UUIDs; no id belongs to two threads."""
     ids = []
-    for k in range(IDS_PER_THREAD):
+    for k in range(n_ids):
         n = k * THREADS + number
         ids.append(n if k % 2 else str(uuid.UUID(int=(0xABCD << 64) + n)))
     return ids
@@ -156,8 +159,8 @@ class Keeper(Client):
 
     N_COLLECTIONS, N_ALIASES = 4, 3
 
-    def __init__(self, server, state, seed):
-        super().__init__(server, "of collections", seed)
+    def __init__(self, server, state, seed, **kwargs):
+        super().__init__(server, "of collections", seed, **kwargs)
         self.state, self.pending = state, None
 
     def step(self):
@@ -216,6 +219,15 @@ class Keeper(Client):
         self.state.__dict__.update(found.__dict__)
 
 
+def counts_of(clients):
+    """How many requests were answered, by kind of client."""
+    counts = {"acknowledged": 0, "read": 0, "of collections and aliases": 0}
+    kinds = {Writer: "acknowledged", Reader: "read", Keeper: "of collections and aliases"}
+    for client in clients:
+        counts[kinds[type(client)]] += client.acknowledged
+    return counts
+
+
 def stored(server, collection="load"):
     """All points by id."""
     points, offset = {}, None
@@ -265,17 +277,39 @@ def questions(seed):
     yield "scroll", {"limit": 500}
 
 
-class Kills:
-    """A server under load that is killed in each round. What a round does depends on `seed` and its number only."""
+class Load:
+    """A server, what its clients know of it, and the comparison of both."""
 
     def __init__(self, server, seed):
         self.server, self.seed = server, seed
         self.states = [{} for _ in range(THREADS)]
         self.catalog = Catalog()
+
+    def create(self):
+        self.server.put("/collections/load", COLLECTION).result
+        self.server.put("/collections/load/index?wait=true", {"field_name": "group", "field_schema": "integer"}).result
+
+    def check_contents(self, clients):
+        found = stored(self.server)
+        for client in clients:
+            if isinstance(client, Writer):
+                check_and_settle(found, client)
+            if isinstance(client, Keeper):
+                client.settle()
+        assert self.server.post("/collections/load/points/count", {}).result["count"] == len(found)
+        known = {id for state in self.states for id, version in state.items() if version is not GONE}
+        assert set(found) == known
+        return found
+
+
+class Kills(Load):
+    """A server under load that is killed in each round. What a round does depends on `seed` and its number only."""
+
+    def __init__(self, server, seed):
+        super().__init__(server, seed)
         self.n_killed_starts = 0
         server.start()
-        server.put("/collections/load", COLLECTION).result
-        server.put("/collections/load/index?wait=true", {"field_name": "group", "field_schema": "integer"}).result
+        self.create()
 
     def round(self, number):
         """Returns how many requests were acknowledged, by kind of client."""
@@ -291,11 +325,7 @@ class Kills:
         self.start(draw)
         found = self.check_contents(clients)
         self.check_answers(found, number, draw)
-        counts = {"acknowledged": 0, "read": 0, "of collections and aliases": 0}
-        kinds = {Writer: "acknowledged", Reader: "read", Keeper: "of collections and aliases"}
-        for client in clients:
-            counts[kinds[type(client)]] += client.acknowledged
-        return counts
+        return counts_of(clients)
 
     def clients(self, draw):
         writers = [Writer(self.server, k, self.states[k], draw.random()) for k in range(THREADS)]
@@ -311,18 +341,6 @@ class Kills:
             self.server.kill9()
             self.n_killed_starts += 1
         self.server.start()
-
-    def check_contents(self, clients):
-        found = stored(self.server)
-        for client in clients:
-            if isinstance(client, Writer):
-                check_and_settle(found, client)
-            if isinstance(client, Keeper):
-                client.settle()
-        assert self.server.post("/collections/load/points/count", {}).result["count"] == len(found)
-        known = {id for state in self.states for id, version in state.items() if version is not GONE}
-        assert set(found) == known
-        return found
 
     def check_answers(self, found, number, draw):
         """Queries answer with the same bits as a fresh collection of the same points, and again after a restart."""

@@ -123,7 +123,7 @@ class Soak:
 
     def summary(self, failed=False):
         """All that was run so far, as one line of JSON."""
-        return json.dumps({"soak": self.name, "passed": not failed, self.of: self.total(self.of), "bar": self.bar,
+        return json.dumps({"soak": self.name, "passed": not failed, self.of: rounded(self.total(self.of)), "bar": self.bar,
                            "minutes": round(self.state["seconds"] / 60, 1), "seed": self.state["seed"],
                            "commits": self.state["commits"], "date": datetime.date.today().isoformat(), "machine": machine(),
                            "totals": {what: rounded(n) for what, n in sorted(self.state["totals"].items())},
