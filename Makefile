@@ -12,10 +12,18 @@ help:
 	@echo "make test-all  make test, then AddressSanitizer, ThreadSanitizer, clang, clang-tidy, other instruction levels, fuzzing, long tests"
 	@echo "make conformance  our wire tests with the stock client CLIENT= (a version on PyPI), over REST and gRPC"
 	@echo "make soak-operations  STEPS= random operations (default 100,000), compared with the stock client's local mode"
-	@echo "make soak-kill9   MINUTES= of kill -9 under load; like all soaks it goes on where the last run stopped,"
-	@echo "                  until then 55 minutes; SEED= FIRST= FRESH=1 begin anew, ROUNDS= stops earlier"
-	@echo "make soak-flips   flipped bits and cuts in files of a stopped and a running server"
-	@echo "make soak-cluster faults against three nodes under load"
+	@echo "make soak-kill9         kill -9 under load over the network"
+	@echo "make soak-power-cut     power cuts of a disk in memory, with three kinds of loss"
+	@echo "make soak-system-calls  system calls of a server that fail, once or for ever"
+	@echo "make soak-allocations   allocations that fail"
+	@echo "make soak-flips         flipped bits and cuts in files of a stopped and a running server"
+	@echo "make soak-model         random operations beside a model, under ThreadSanitizer and AddressSanitizer"
+	@echo "make soak-fuzz          every fuzz target"
+	@echo "make soak-hostile       hostile requests over REST and gRPC"
+	@echo "make soak-day           a day in the life: mixed load, deletes, merges, snapshots, restarts"
+	@echo "make soak-cluster       faults against three nodes under load"
+	@echo "                        All soaks go on where their last run stopped, for MINUTES= (default 55) or ROUNDS=;"
+	@echo "                        SEED=, FIRST= (number of a round) or FRESH=1 begin anew"
 	@echo "make build     the release build: build/release/quiver"
 	@echo "make gpu       the module for NVIDIA GPUs: build/gpu/libquiver_gpu_cuda.so (wants nvcc)"
 	@echo "make gpu-check  on a machine with an NVIDIA GPU: the module's answers beside the CPU's, and its speed"
@@ -63,7 +71,7 @@ soak-operations:
 	@.venv/bin/python -B tests/e2e/random_operations.py --steps $(or $(STEPS),100000)
 
 # Each goes on where its last run stopped: tests/e2e/soak.py.
-SOAKS := kill9 hostile day flips cluster
+SOAKS := kill9 power-cut system-calls allocations flips model fuzz hostile day cluster
 .PHONY: $(addprefix soak-,$(SOAKS))
 $(addprefix soak-,$(SOAKS)): soak-%:
 	@scripts/soak $* $(if $(MINUTES),--minutes $(MINUTES)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST)) $(if $(FRESH),--fresh)

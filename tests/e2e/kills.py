@@ -214,7 +214,7 @@ class Keeper(Client):
     def settle(self):
         """Compares what is there with what was acknowledged, and decides what happened to the request in flight."""
         found = Catalog.of(self.server)
-        assert found in (self.state, self.pending), (
+        assert found == self.state or (self.pending is not None and found == self.pending), (
             f"found {found}, wanted {self.state}" + (f" or {self.pending}" if self.pending else ""))
         self.state.__dict__.update(found.__dict__)
 
