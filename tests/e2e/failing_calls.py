@@ -175,14 +175,22 @@ class Scripts:
         assert set(found) == {id for id, version in self.states[0].items() if version is not kills.GONE}
 
     def takes_changes(self):
+        """Whether each collection takes a change, and the catalog. A change that was refused because a sync failed may
+        come back with a restart, until the next one is taken."""
         try:
-            ok = [self.server.post("/collections/load/points/delete?wait=true", {"points": [10**9]}).status == 200,
-                  self.server.post("/collections/aliases", {"actions": [
-                      {"create_alias": {"collection_name": "load", "alias_name": "after"}},
-                      {"delete_alias": {"alias_name": "after"}}]}).status == 200]
-            return all(ok)
+            return all([self.takes_point("load", {"dense": [0] * kills.DIM, "sparse": {"indices": [], "values": []}}),
+                        *(self.takes_point(name, [1] * size) for name, (size, _) in self.catalog.collections.items()),
+                        self.server.post("/collections/aliases", {"actions": [
+                            {"create_alias": {"collection_name": "load", "alias_name": "after"}},
+                            {"delete_alias": {"alias_name": "after"}}]}).status == 200])
         except OSError:
             return False
+
+    def takes_point(self, collection, vector):
+        """Writes a point and deletes it."""
+        path = f"/collections/{collection}/points"
+        return (self.server.put(f"{path}?wait=true", {"points": [{"id": 10**9, "vector": vector}]}).status == 200
+                and self.server.post(f"{path}/delete?wait=true", {"points": [10**9]}).status == 200)
 
 
 def names_its_end(log):
