@@ -13,6 +13,7 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from pathlib import Path
@@ -78,9 +79,8 @@ class Soak:
 
     def _new_folder(self):
         """Says when it was made: those of failed runs stay."""
-        folder = self.folders / f"soak-{self.name}-{datetime.datetime.now():%Y%m%d-%H%M%S}-{os.getpid()}"
-        folder.mkdir()
-        return folder
+        prefix = f"soak-{self.name}-{datetime.datetime.now():%Y%m%d-%H%M%S}-"
+        return Path(tempfile.mkdtemp(prefix=prefix, dir=self.folders))
 
     def rounds(self):
         """Numbers of rounds, until the time is over. A round has passed when the next is asked for."""
