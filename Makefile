@@ -1,5 +1,5 @@
 # What people type. Every target is a script that also works on its own, from any folder.
-.PHONY: demo bench demo-cluster soak-cluster bench-peers bench-late-interaction late-interaction-table test test-all conformance soak-operations soak-flips setup build gpu gpu-check deb tarball wheel site format tidy docs clean help
+.PHONY: demo bench demo-cluster bench-peers bench-late-interaction late-interaction-table test test-all conformance soak-operations setup build gpu gpu-check deb tarball wheel site format tidy docs clean help
 
 help:
 	@echo "make demo      set up, build, load the sample, run a tour of queries, stop"
@@ -12,8 +12,18 @@ help:
 	@echo "make test-all  make test, then AddressSanitizer, ThreadSanitizer, clang, clang-tidy, other instruction levels, fuzzing, long tests"
 	@echo "make conformance  our wire tests with the stock client CLIENT= (a version on PyPI), over REST and gRPC"
 	@echo "make soak-operations  STEPS= random operations (default 100,000), compared with the stock client's local mode"
-	@echo "make soak-cluster  ROUNDS= faults against three nodes under load (default 50)"
-	@echo "make soak-flips  MINUTES= of flipped bits and cuts in files of a stopped and a running server (default 55)"
+	@echo "make soak-kill9         kill -9 under load over the network"
+	@echo "make soak-power-cut     power cuts of a disk in memory, with three kinds of loss"
+	@echo "make soak-system-calls  system calls of a server that fail, once or for ever"
+	@echo "make soak-allocations   allocations that fail"
+	@echo "make soak-flips         flipped bits and cuts in files of a stopped and a running server"
+	@echo "make soak-model         random operations beside a model, under ThreadSanitizer and AddressSanitizer"
+	@echo "make soak-fuzz          every fuzz target"
+	@echo "make soak-hostile       hostile requests over REST and gRPC"
+	@echo "make soak-day           a day in the life: mixed load, deletes, merges, snapshots, restarts"
+	@echo "make soak-cluster       faults against three nodes under load"
+	@echo "                        All soaks go on where their last run stopped, for MINUTES= (default 55) or ROUNDS=;"
+	@echo "                        SEED=, FIRST= (number of a round) or FRESH=1 begin anew"
 	@echo "make build     the release build: build/release/quiver"
 	@echo "make gpu       the module for NVIDIA GPUs: build/gpu/libquiver_gpu_cuda.so (wants nvcc)"
 	@echo "make gpu-check  on a machine with an NVIDIA GPU: the module's answers beside the CPU's, and its speed"
@@ -60,15 +70,11 @@ soak-operations:
 	@scripts/build release quiver
 	@.venv/bin/python -B tests/e2e/random_operations.py --steps $(or $(STEPS),100000)
 
-soak-cluster:
-	@scripts/setup
-	@scripts/build release quiver
-	@.venv/bin/python -B tests/e2e/soak_cluster.py --rounds $(or $(ROUNDS),50)
-
-soak-flips:
-	@scripts/setup
-	@scripts/build release quiver
-	@.venv/bin/python -B tests/e2e/soak_flips.py --minutes $(or $(MINUTES),55) $(if $(SEED),--seed $(SEED))
+# Each goes on where its last run stopped: tests/e2e/soak.py.
+SOAKS := kill9 power-cut system-calls allocations flips model fuzz hostile day cluster
+.PHONY: $(addprefix soak-,$(SOAKS))
+$(addprefix soak-,$(SOAKS)): soak-%:
+	@scripts/soak $* $(if $(MINUTES),--minutes $(MINUTES)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST)) $(if $(FRESH),--fresh)
 
 setup:
 	@scripts/setup

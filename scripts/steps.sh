@@ -44,31 +44,16 @@ e2e_of() {
     .venv/bin/python -B -m pytest -q -p no:cacheprovider -n "$(($(nproc) * 3 / 2))" --dist loadfile --junitxml="$results/e2e.xml" tests/e2e
 }
 
-# sanitized PRESET TEST: builds only this test with its dependencies, and runs it.
+# sanitized PRESET TEST: builds first, which has no time limit.
 sanitized() {
   local preset="$1" test="$2"
-  if [[ "$preset" == tsan ]]; then
-    # Kernels are compiled without ThreadSanitizer in any case, so those of the release build serve.
-    scripts/build release qv_kernels
-    cmake --preset tsan -DQV_PREBUILT_KERNELS="$PWD/build/release/kernels/libqv_kernels.a" > /dev/null
-  fi
-  scripts/build "$preset" "$test"
-  export ASAN_OPTIONS="detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1"
-  export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1"
-  export LSAN_OPTIONS="suppressions=$PWD/tests/sanitizers/lsan.supp:print_suppressions=0"
-  export TSAN_OPTIONS="suppressions=$PWD/tests/sanitizers/tsan.supp:print_suppressions=0:halt_on_error=1:second_deadlock_stack=1"
-  timeout --kill-after=10 "$(patience 600)" $(no_aslr) "build/$preset/tests/$test" --gtest_brief=1 \
+  scripts/sanitized "$preset" "$test" --gtest_list_tests > /dev/null
+  timeout --kill-after=10 "$(patience 600)" scripts/sanitized "$preset" "$test" --gtest_brief=1 \
     --gtest_output="xml:$PWD/$results/$test-$preset.xml"
 }
 
-# ThreadSanitizer of g++ 12 crashes on kernels that randomise 32 bits of an address. Prints the command that
-# disables it, or nothing where a container forbids that.
-no_aslr() {
-  if setarch "$(uname -m)" -R true 2> /dev/null; then echo "setarch $(uname -m) -R"; fi
-}
-
 long_model() {
-  QUIVER_MODEL_SECONDS="${QUIVER_MODEL_SECONDS:-300}" timeout --kill-after=10 "$(patience 1800)" "build/$1/tests/model_test" \
+  QUIVER_SOAK_SECONDS="${QUIVER_SOAK_SECONDS:-300}" timeout --kill-after=10 "$(patience 1800)" "build/$1/tests/model_test" \
     --gtest_brief=1 --gtest_output="xml:$PWD/$results/model-long.xml"
 }
 
@@ -86,8 +71,9 @@ long_filters() {
 
 # Runs every fuzz target for some seconds, starting from its corpus in the tree, which is not changed.
 fuzz_of() {
-  local target name corpus seconds="${QUIVER_FUZZ_SECONDS:-10}"
-  scripts/build "$1" fuzz_body fuzz_head fuzz_query fuzz_ragged fuzz_text
+  local target name names corpus seconds="${QUIVER_FUZZ_SECONDS:-10}"
+  mapfile -t names < <(basename -s .cc tests/fuzz/*.cc)
+  scripts/build "$1" "${names[@]/#/fuzz_}"
   for target in "build/$1"/fuzz/fuzz_*; do
     name="${target##*/fuzz_}"
     corpus="$(mktemp -d)"

@@ -192,6 +192,8 @@ Result<std::string> SnapshotShelf::find(const SnapshotScope& scope, const std::s
 Result<> SnapshotShelf::remove(const SnapshotScope& scope, const std::string& name) {
   QV_TRY(const std::string folder, find(scope, name));
   const std::string removed = fmt::format("{}{}", folder, kRemoved);
+  // What is left of a removal that failed; names of the same second are the same.
+  QV_TRY(remove_tree(removed));
   QV_TRY(rename_tree(folder, removed));
   // Without its manifest the folder is no snapshot, should the rest have to wait for a start.
   QV_TRY(remove_tree(fmt::format("{}/manifest.json", removed)));

@@ -143,8 +143,11 @@ Result<> CollectionTable::create(const storage::CatalogEntry& stored) {
     close_least_used();
     return {};
   }
-  if (auto dropped = drop(entry); !dropped) {
-    log_error("undoing the creation of `{}`: {}", entry->name, dropped.error().message());
+  close_dropped(*entry);
+  if (const auto undone = gate_.checked(gate_.catalog().take_back(stored))) {
+    remove_garbage(entry->directory);
+  } else {
+    log_error("undoing the creation of `{}`: {}", entry->name, undone.error().message());
   }
   return fail(opened.error());
 }

@@ -163,6 +163,23 @@ Result<CatalogEntry> Catalog::drop(std::string_view name) {
   return entry;
 }
 
+Result<> Catalog::take_back(const CatalogEntry& created) {
+  MutexLock change(change_mutex_);
+  {
+    MutexLock lock(state_mutex_);
+    const auto found = state_.collections.find(created.name);
+    if (found == state_.collections.end() || found->second.directory != created.directory) {
+      return no_collection(created.name);
+    }
+    state_.collections.erase(found);
+    state_.garbage.insert(created.directory);
+    std::erase_if(state_.aliases, [&](const auto& alias) { return alias.second == created.name; });
+  }
+  certain_ = false;
+  copy_is_old_ = true;
+  return rewrite();
+}
+
 Result<> Catalog::forget_garbage(std::string_view directory) {
   MutexLock change(change_mutex_);
   State next = copy();

@@ -58,6 +58,10 @@ class Catalog {
   /// Removes the collection and its aliases from the catalog; its directory becomes garbage. The
   /// caller then removes the directory and calls `forget_garbage`.
   Result<CatalogEntry> drop(std::string_view name);
+  /// Undoes `create`, as `drop` does, also while the disk takes no change: then `is_certain` is
+  /// false until `settle` succeeds, and a restart before may find the collection. The error says
+  /// why.
+  Result<> take_back(const CatalogEntry& created);
   /// Call it when the removal of `directory` is durable. No effect if `directory` is not garbage.
   Result<> forget_garbage(std::string_view directory);
   Result<> update(std::string_view name, std::string_view config);

@@ -1,26 +1,20 @@
 """Faults against three nodes under load, for as many rounds as asked; nothing acknowledged may be lost.
 
 Each round: four clients write through all nodes, and a fault comes and goes. Then all nodes must hold the same points,
-with what was acknowledged. Ends with 1 at the first difference; the seed repeats the faults. As root each node has a
-network address and a disk of its own, so that networks are cut, disks are full, and their power fails.
-Usage: soak_cluster.py [--rounds N] [--seed S] [--minutes M] [--fault WORDS] [--keep FOLDER]
+with what was acknowledged. As root each node has a network address and a disk of its own, so that networks are cut,
+disks are full, and their power fails.
+Usage: scripts/soak cluster [--minutes M] [--rounds N] [--seed S] [--first N] [--fresh] [--fault WORDS]
 """
-import argparse
-import collections
-import contextlib
 import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
-
-import machines  # noqa: E402
-from quiver_cluster import Cluster  # noqa: E402
-from test_cluster import Writers, make  # noqa: E402
+import machines
+from quiver_cluster import Cluster
+from soak import Soak
+from test_cluster import Writers, make
 
 DISK_MB = 400
 CUT_S = 9  # longer than the lease and a take-over
@@ -178,51 +172,37 @@ def run_round(rig, name, fault):
     return writers
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=50)
-    parser.add_argument("--minutes", type=float, default=60, help="no round begins later")
-    parser.add_argument("--seed", type=int, default=int(time.time()))
-    parser.add_argument("--fault", default="", help="only faults whose names contain this")
-    parser.add_argument("--keep", help="a folder for data and logs, kept if a round fails")
-    return parser.parse_args()
-
-
-def main():
-    args = arguments()
-    random.seed(args.seed)
-    end = time.monotonic() + 60 * args.minutes
-    counts, n_acknowledged, longest_s = collections.Counter(), 0, collections.Counter()
+def work(soak):
     why_not = machines.why_none()
     if why_not:
         print(f"without faults of networks and disks: {why_not}")
-    with contextlib.ExitStack() as stack:
-        folder = Path(args.keep) if args.keep else Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        rig = Rig(folder, with_machines=why_not is None)
-        stack.callback(rig.close)
+    rig = Rig(soak.folder, with_machines=why_not is None)
+    try:
         rig.cluster.start()
-        faults = {name: fault for name, fault in rig.faults().items() if args.fault in name}
-        for number in range(args.rounds):
-            if time.monotonic() > end:
-                break
-            name = f"round{number % 5}"
-            if number >= 5:
-                rig.cluster.leader().delete(f"/collections/{name}")
-            make(rig.cluster.leader(), name, shard_number=2)
-            # Each fault once before any comes again.
-            fault = random.choice([each for each in faults if counts[each] == min(counts[each] for each in faults)])
-            print(f"{number + 1:3} {fault}: ", end="", flush=True)
-            writers = run_round(rig, name, faults[fault])
-            counts[fault] += 1
-            n_acknowledged += writers.n_acknowledged
-            longest_s[fault] = max(longest_s[fault], writers.longest_pause_s)
-            print(f"{writers.n_acknowledged} acknowledged, {writers.failed} failed, longest pause "
-                  f"{writers.longest_pause_s:.1f} s", flush=True)
-    print(f"{sum(counts.values())} rounds, seed {args.seed}: {n_acknowledged} changes acknowledged, none lost; all nodes "
-          "equal after each round")
-    for fault, n in sorted(counts.items()):
-        print(f"{n:4} {fault}: longest pause {longest_s[fault]:.1f} s")
+        faults = {name: fault for name, fault in rig.faults().items() if soak.args.fault in name}
+        for number in soak.rounds():
+            run_numbered(rig, soak, number, faults)
+    finally:
+        rig.close()
+
+
+def run_numbered(rig, soak, number, faults):
+    name = f"round{number % 5}"
+    rig.cluster.leader().delete(f"/collections/{name}")
+    make(rig.cluster.leader(), name, shard_number=2)
+    random.seed(f"{soak.state['seed']}/{number}")
+    # Each fault once before any comes again.
+    fewest = min(soak.total(fault) for fault in faults)
+    fault = random.choice([each for each in faults if soak.total(each) == fewest])
+    print(f"{number:4} {fault}: ", end="", flush=True)
+    writers = run_round(rig, name, faults[fault])
+    soak.add({fault: 1, "acknowledged": writers.n_acknowledged})
+    soak.at_most({f"pause in s: {fault}": writers.longest_pause_s})
+    print(f"{writers.n_acknowledged} acknowledged, {writers.failed} failed, longest pause "
+          f"{writers.longest_pause_s:.1f} s", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    soak = Soak("cluster", __doc__, bar=200)
+    soak.parser.add_argument("--fault", default="", help="only faults whose names contain this")
+    sys.exit(soak.run(work))

@@ -2,30 +2,25 @@
 
 Each round changes bytes of one to four files, each kind of file as often as any other. A running server is then asked
 to read its files again. From then on every answer must be right or refused (503), the other collection must not
-notice, and in the end nothing may be refused. Answers that were wrong before the pass are counted. Ends with 1 at the
-first wrong answer after it; the seed repeats the faults.
-Usage: soak_flips.py [--rounds N] [--seed S] [--minutes M] [--points N] [--keep FOLDER]
+notice, and in the end nothing may be refused. Answers that were wrong before the pass are counted.
+Usage: scripts/soak flips [--minutes M] [--rounds N] [--seed S] [--first N] [--fresh] [--points N]
 """
-import argparse
 import collections
-import contextlib
 import random
 import shutil
 import sys
-import tempfile
-import time
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
-
-from flips import ENV, Model, cut, flip, scrub, wait_healed  # noqa: E402
-from quiver_server import Server  # noqa: E402
+from flips import ENV, Model, cut, flip, scrub, wait_healed
+from quiver_server import Server
+from soak import Soak
 
 OTHER = "other"
 
 
-class Soak:
-    """A server with two collections: one is damaged, the other must not notice."""
+class Flips:
+    """A server with two collections: one is damaged, the other must not notice. `counts`: of faults and what came of
+    them; `by_kind`: how often each kind of file was changed."""
 
     def __init__(self, server, seed, n_points):
         self.server, self.rng = server, random.Random(seed)
@@ -123,37 +118,36 @@ class Soak:
         return kind.__name__, kind()
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=10_000)
-    parser.add_argument("--minutes", type=float, default=55, help="no round begins later")
-    parser.add_argument("--seed", type=int, default=int(time.time()))
-    parser.add_argument("--points", type=int, default=2000)
-    parser.add_argument("--keep", help="a folder for data and logs, kept in the end")
-    return parser.parse_args()
+KINDS = "changed "  # begins the totals of `by_kind`
 
 
-def main():
-    args = arguments()
-    end = time.monotonic() + 60 * args.minutes
-    with contextlib.ExitStack() as stack:
-        folder = Path(args.keep) if args.keep else Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        server = Server(folder / "data", env=ENV)
-        stack.callback(server.close)
-        soak = Soak(server, args.seed, args.points)
-        number = 0
-        while number < args.rounds and time.monotonic() < end:
-            number += 1
-            print(f"{number:4} ", end="", flush=True)
-            name, faults = soak.round()
+def text_of(kind, is_running):
+    return f"{KINDS}{kind} ({'running' if is_running else 'stopped'})"
+
+
+def of_text(text):
+    kind, state = text.removeprefix(KINDS).rsplit(" ", 1)
+    return kind, state == "(running)"
+
+
+def work(soak):
+    server = Server(soak.folder / "data", env=ENV)
+    try:
+        flips = Flips(server, f"{soak.state['seed']}/{soak.first}", soak.args.points)
+        flips.by_kind.update({of_text(what): n for what, n in soak.state["totals"].items() if what.startswith(KINDS)})
+        for number in soak.rounds():
+            counts, by_kind = flips.counts.copy(), flips.by_kind.copy()
+            print(f"{number:5} ", end="", flush=True)
+            name, faults = flips.round()
             print(f"{name}: {'; '.join(faults)}", flush=True)
+            soak.add({"changes": len(faults)} | (flips.counts - counts))
+            soak.add({text_of(*kind): n for kind, n in (flips.by_kind - by_kind).items()})
         server.stop()
-    print(f"{number} rounds, seed {args.seed}: no wrong answer after a pass or a start, nothing refused in the end")
-    for what, n in sorted(soak.counts.items()):
-        print(f"{n:6} {what}")
-    for (kind, is_running), n in sorted(soak.by_kind.items()):
-        print(f"{n:6} {kind} ({'running' if is_running else 'stopped'})")
+    finally:
+        server.close()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    soak = Soak("flips", __doc__, bar=5000, of="changes")
+    soak.parser.add_argument("--points", type=int, default=2000)
+    sys.exit(soak.run(work))

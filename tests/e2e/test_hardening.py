@@ -131,6 +131,17 @@ def test_damage_in_a_backup_does_not_enter_the_next(new_server, tmp_path):
     assert restored.returncode == 0, restored.stderr
 
 
+def test_the_rest_of_a_failed_removal_does_not_hinder_the_next(new_server):
+    server = new_server().start()
+    fill(server, "a")
+    made = server.post("/collections/a/snapshots").result["name"]
+    rest = server.data_dir / "snapshots/a" / f"{made}*removed"
+    rest.mkdir()
+    (rest / "file").write_text("left")
+    assert server.delete(f"/collections/a/snapshots/{made}").result is True
+    assert not rest.exists() and server.get("/collections/a/snapshots").result == []
+
+
 def test_long_names_have_snapshots(server):
     name = "n" * 255
     fill(server, name)

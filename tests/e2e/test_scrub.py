@@ -3,13 +3,13 @@ import random
 
 import flips
 from quiver_server import Server
-from soak_flips import Soak
+from soak_flips import Flips
 
 
 def test_changed_bytes_are_found_told_and_healed(new_server):
     server = new_server(env=flips.ENV)
-    soak = Soak(server, 5, 1200)
-    rows = soak.model.segment_files()["rows.qvs"][0]
+    damage = Flips(server, 5, 1200)
+    rows = damage.model.segment_files()["rows.qvs"][0]
     flips.flip(rows, random.Random(1))
     assert server.get("/v1/scrub").result["damages"] == 0
     flips.scrub(server)
@@ -17,20 +17,20 @@ def test_changed_bytes_are_found_told_and_healed(new_server):
     assert server.metric("scrub_damages_total") == 1 and server.metric("scrub_passes_total") == 1
     assert server.metric("scrub_bytes_total") > 0
     assert "collection `soak`: a file is damaged while it is in use" in server.log_tail() and rows in server.log_tail()
-    assert flips.wait_healed(soak.model) == 0
-    soak.check_other()
-    soak.model.wait_for_rest()
+    assert flips.wait_healed(damage.model) == 0
+    damage.check_other()
+    damage.model.wait_for_rest()
     flips.scrub(server)
     assert server.get("/v1/scrub").result["damages"] == 1
 
 
 def test_random_flips_and_cuts(new_server):
-    soak = Soak(new_server(env=flips.ENV), 11, 1200)
+    damage = Flips(new_server(env=flips.ENV), 11, 1200)
     for _ in range(3):
-        soak.running_round()
-    soak.stopped_round()
-    soak.rows_round()
-    soak.server.stop()
+        damage.running_round()
+    damage.stopped_round()
+    damage.rows_round()
+    damage.server.stop()
 
 
 def test_status_without_a_pass(new_server):

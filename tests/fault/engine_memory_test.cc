@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,6 +22,7 @@
 #include "base/observe/failure.h"
 #include "tests/model/bulk_input.h"
 #include "tests/model/runner.h"
+#include "tests/soak.h"
 #include "tests/support/failing_allocation.h"
 
 namespace quiver::model {
@@ -364,6 +366,26 @@ TEST_F(EngineMemory, EveryNthOfAll) {
     outlives(n, {{"", 0, n, n}, n % 2 == 0});
     if (HasFailure()) return;
   }
+}
+
+/// Any allocations of any threads. Builds that fail end nothing.
+TEST_F(EngineMemory, AnyNth) {
+  run_trials({.n_least = 10}, [&](std::uint64_t seed) {
+    Random random(seed);
+    constexpr std::array<const char*, 3> kThreads = {"lane", "background", ""};
+    constexpr std::array<std::size_t, 3> kMinBytes = {0, 64, 4096};
+    const std::uint64_t n = 1 + random() % (std::uint64_t{1} << random() % 15);
+    const bool is_once = random() % 3 == 0;
+    const Trial trial{{kThreads[random() % 3], kMinBytes[random() % 3], n, is_once ? 0 : n},
+                      random() % 2 == 0};
+    SCOPED_TRACE(std::string("threads `") + trial.failing.thread + "`, of at least " +
+                 std::to_string(trial.failing.min_bytes) + " bytes, " +
+                 (is_once ? "number " : "every ") + std::to_string(n));
+    const bool has_outlived = outlives(seed, trial);
+    EXPECT_TRUE(has_outlived || std::string(trial.failing.thread) != "background");
+    note_soak("processes", 1);
+    note_soak(has_outlived ? "lived" : "ended with a reason", 1);
+  });
 }
 
 }  // namespace

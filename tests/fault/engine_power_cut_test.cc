@@ -7,6 +7,7 @@
 
 #include "base/mutex.h"
 #include "tests/fault/engine_fault_support.h"
+#include "tests/soak.h"
 
 namespace quiver::fault {
 namespace {
@@ -66,12 +67,12 @@ class EnginePowerCut : public EngineFault {
   }
 
   /// Opens the collection and returns the disk after a power cut during the opening.
-  std::shared_ptr<PowerCutDisk> cut_while_opening(std::uint64_t at) {
+  std::shared_ptr<PowerCutDisk> cut_while_opening(std::uint64_t at, Loss loss) {
     std::shared_ptr<PowerCutDisk> left;
     std::atomic<std::uint64_t> n_changes = 0;
     const auto cut_now = [&] {
       segments_->cut_power();
-      left = disk_->after_power_cut(Loss::kAllUnsynced, at);
+      left = disk_->after_power_cut(loss, at);
     };
     disk_->on_change([&](std::uint64_t) {
       if (++n_changes == at) cut_now();
@@ -94,7 +95,7 @@ class EnginePowerCut : public EngineFault {
     const Cut cut = run_until_cut(runner, seed, at, loss);
     ASSERT_NE(cut.disk, nullptr);
     disk_ = cut.disk;
-    const auto dropped = segments_->drop_unsynced();
+    const auto dropped = segments_->drop_unsynced(loss, seed);
     ASSERT_TRUE(dropped) << dropped.error().to_string();
     runner.set_options(options());
     runner.open();
@@ -112,37 +113,48 @@ class EnginePowerCut : public EngineFault {
   }
 };
 
+/// Number of the change before which the power is cut: the first ones each, then any.
+std::uint64_t change_of(std::uint64_t seed) {
+  if (seed <= 12) return seed * 7;
+  if (seed <= 24) return seed * 61;
+  model::Random random(seed);
+  return 1 + random() % 2500;
+}
+
 TEST_F(EnginePowerCut, AcknowledgedRequestsSurvive) {
-  for (std::uint64_t i = 1; i <= 24; ++i) {
-    const std::uint64_t at = i <= 12 ? i * 7 : i * 61;
-    const Loss loss = i % 2 == 0 ? Loss::kAllUnsynced : Loss::kSomeUnsynced;
-    SCOPED_TRACE("seed " + std::to_string(i) + ", power cut before change " + std::to_string(at));
-    run(i, at, loss);
-    if (HasFailure()) return;
-  }
+  run_trials({.n_least = 24}, [&](std::uint64_t seed) {
+    const std::uint64_t at = change_of(seed);
+    const auto loss = static_cast<Loss>(seed % kNumLosses);
+    SCOPED_TRACE("power cut before change " + std::to_string(at));
+    run(seed, at, loss);
+    note_soak("states", 1);
+  });
 }
 
 /// The power is cut again while the collection is opened after a cut.
 TEST_F(EnginePowerCut, RecoveryMayBeInterrupted) {
-  for (std::uint64_t at = 1; at <= 12; ++at) {
+  run_trials({.n_least = 12}, [&](std::uint64_t seed) {
+    const auto loss = static_cast<Loss>(seed / 4 % kNumLosses);
+    const std::uint64_t at = seed <= 12 ? seed : 1 + seed % 40;
     SCOPED_TRACE("power cut before change " + std::to_string(at) + " of the opening");
     new_machine();
-    model::Random random(at);
+    model::Random random(seed);
     Runner runner(options(), model::random_config(random));
-    const Cut first = run_until_cut(runner, at, 300, Loss::kAllUnsynced);
+    const Cut first = run_until_cut(runner, seed, seed <= 12 ? 300 : change_of(seed), loss);
     disk_ = first.disk;
-    ASSERT_TRUE(segments_->drop_unsynced());
+    ASSERT_TRUE(segments_->drop_unsynced(loss, seed));
     runner.set_options(options());
-    const auto second = cut_while_opening(at);
+    const auto second = cut_while_opening(at, loss);
     disk_ = second;
-    ASSERT_TRUE(segments_->drop_unsynced());
+    ASSERT_TRUE(segments_->drop_unsynced(loss, seed));
     runner.set_options(options());
     runner.open();
     if (HasFatalFailure()) return;
-    model::expect_prefix(runner, at, first.sent);
+    model::expect_prefix(runner, seed, first.sent);
     if (HasFatalFailure()) return;
     runner.check_everything();
-  }
+    note_soak("states", 2);
+  });
 }
 
 }  // namespace

@@ -475,6 +475,7 @@ std::shared_ptr<PowerCutDisk> PowerCutDisk::after_power_cut(Loss loss, std::uint
   Names names = state_->durable;
   std::size_t kept = 0;
   if (loss == Loss::kSomeUnsynced) kept = random() % (state_->pending.size() + 1);
+  if (loss == Loss::kNamesOnly) kept = state_->pending.size();
   for (std::size_t i = 0; i < kept; ++i) apply_names(state_->pending[i], names);
 
   auto left = std::make_shared<DiskState>();

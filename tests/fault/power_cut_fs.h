@@ -7,14 +7,9 @@
 #include <optional>
 
 #include "storage/rows/runtime.h"
+#include "tests/support/loss.h"
 
 namespace quiver::fault {
-
-/// What a power cut loses.
-enum class Loss : std::uint8_t {
-  kAllUnsynced,   ///< every byte and every name that was not synced
-  kSomeUnsynced,  ///< a suffix of the unsynced bytes (or zeros instead) and the latest names
-};
 
 struct DiskState;
 

@@ -1,6 +1,7 @@
 // Batches that `ShardStore::write` acknowledged survive the loss of everything that was not synced.
 // Other batches are there whole or not at all.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include "storage/rows/shard_store.h"
 #include "tests/fault/power_cut_fs.h"
 #include "tests/fault/store_model.h"
+#include "tests/soak.h"
 
 namespace quiver::fault {
 namespace {
@@ -36,7 +38,8 @@ std::shared_ptr<storage::Runtime> small_runtime(std::shared_ptr<PowerCutDisk> di
 class StoragePowerCut : public ::testing::Test {
  protected:
   void SetUp() override {
-    directory_ = std::filesystem::path(::testing::TempDir()) / "quiver_power_cut";
+    directory_ = std::filesystem::path(::testing::TempDir()) /
+                 ("quiver_power_cut_" + std::to_string(getpid()));
     std::filesystem::remove_all(directory_);
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
@@ -51,7 +54,7 @@ class StoragePowerCut : public ::testing::Test {
     disk->on_change([&](std::uint64_t n) {
       if (n % every != 0) return;
       const std::uint64_t at_least = acknowledged;
-      const Loss loss = n / every % 2 == 0 ? Loss::kAllUnsynced : Loss::kSomeUnsynced;
+      const auto loss = static_cast<Loss>(n / every % kNumLosses);
       auto left = disk->after_power_cut(loss, seed + n);
       MutexLock lock(mutex);
       cuts.push_back({std::move(left), n, at_least, started});
@@ -104,8 +107,7 @@ class StoragePowerCut : public ::testing::Test {
 
 TEST_F(StoragePowerCut, AcknowledgedBatchesSurviveAtEveryCut) {
   constexpr std::uint64_t kBatches = 240;
-  for (const std::uint64_t seed : {11, 12}) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  run_trials({.n_least = 2}, [&](std::uint64_t seed) {
     const auto cuts = run_with_cuts(seed, kBatches, 7);
     EXPECT_GT(cuts.size(), 100U);
     for (const Cut& cut : cuts) {
@@ -113,7 +115,9 @@ TEST_F(StoragePowerCut, AcknowledgedBatchesSurviveAtEveryCut) {
       check(cut, seed);
       if (HasFatalFailure()) return;
     }
-  }
+    note_soak("states", cuts.size());
+    note_soak("of them of a store", cuts.size());
+  });
 }
 
 /// Shows that the test can fail: without syncs, acknowledged batches are lost.

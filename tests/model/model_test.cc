@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -11,14 +10,10 @@
 
 #include "base/clock.h"
 #include "tests/model/runner.h"
+#include "tests/soak.h"
 
 namespace quiver::model {
 namespace {
-
-std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 /// A seed and a directory of its own.
 class Scenario {
@@ -86,17 +81,12 @@ class Scenario {
 };
 
 TEST(Model, CollectionBehavesAsAMap) {
-  const auto seconds = static_cast<double>(number_from("QUIVER_MODEL_SECONDS", 15));
-  const std::uint64_t first_seed = number_from("QUIVER_MODEL_SEED", 1);
+  const double seconds = soak_seconds() > 0 ? soak_seconds() : 15;
   const Stopwatch clock;
-  std::uint64_t seed = first_seed;
-  do {
-    std::printf("QUIVER_MODEL_SEED=%llu\n", static_cast<unsigned long long>(seed));
-    std::fflush(stdout);
-    SCOPED_TRACE("QUIVER_MODEL_SEED=" + std::to_string(seed));
+  run_trials({.seconds = seconds}, [&](std::uint64_t seed) {
     Scenario(seed, seconds - clock.seconds()).run();
-    ++seed;
-  } while (!HasFailure() && clock.seconds() < seconds);
+    note_soak("collections", 1);
+  });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <map>
+#include <random>
 #include <set>
 #include <string>
 #include <utility>
@@ -182,6 +183,18 @@ Result<> restore(Directory& inner, FaultNode& directory) {
   return {};
 }
 
+/// Makes durable what a power cut leaves by chance: each directory has all of its new names or
+/// none, each file some of its bytes.
+void keep_some(FaultNode& node, Loss loss, std::mt19937_64& random) {
+  if (node.kind == EntryKind::kFile) {
+    const std::size_t n_unsynced = node.content.size() - node.n_synced;
+    if (loss == Loss::kSomeUnsynced) node.n_synced += random() % (n_unsynced + 1);
+    return;
+  }
+  for (const auto& [name, below] : node.live) keep_some(*below, loss, random);
+  if (loss == Loss::kNamesOnly || random() % 2 == 0) node.durable = node.live;
+}
+
 class FaultyReadableFile final : public ReadableFile {
  public:
   FaultyReadableFile(std::unique_ptr<ReadableFile> inner, std::shared_ptr<FaultState> state,
@@ -287,8 +300,10 @@ void FaultyDirectory::cut_power() {
   state_->is_power_cut = true;
 }
 
-Result<> FaultyDirectory::drop_unsynced() {
+Result<> FaultyDirectory::drop_unsynced(Loss loss, std::uint64_t seed) {
   MutexLock lock(state_->mutex);
+  std::mt19937_64 random(seed);
+  if (loss != Loss::kAllUnsynced) keep_some(*node_, loss, random);
   state_->rules.clear();
   state_->is_power_cut = false;
   ++state_->n_cuts;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/io/file.h"
+#include "tests/support/loss.h"
 
 namespace quiver {
 
@@ -50,10 +51,11 @@ class FaultyDirectory final : public Directory {
 
   /// From now on every change fails with kUnavailable.
   void cut_power();
-  /// Loses everything that was not durable: bytes after the last sync of their file, and names
-  /// created, renamed or removed since the last sync of their directory. Restores power and clears
-  /// faults. Files still open for writing fail from then on. Call it on the root.
-  Result<> drop_unsynced();
+  /// Loses what was not durable: bytes after the last sync of their file, and names created,
+  /// renamed or removed since the last sync of their directory; under other losses less of it,
+  /// drawn with `seed`. Restores power and clears faults. Files still open for writing fail from
+  /// then on. Call it on the root.
+  Result<> drop_unsynced(Loss loss = Loss::kAllUnsynced, std::uint64_t seed = 0);
 
   [[nodiscard]] const std::string& path() const override;
   Result<std::vector<std::byte>> read_file(std::string_view name) const override;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <random>
+#include <set>
 
 namespace quiver {
 namespace {
@@ -90,6 +91,32 @@ TEST(FaultyDirectory, KeepsWhatWasSynced) {
   ASSERT_TRUE(directory.sync());
   ASSERT_TRUE(directory.drop_unsynced());
   EXPECT_FALSE(directory.exists("b"));
+}
+
+TEST(FaultyDirectory, KeepsNamesAlone) {
+  FaultyDirectory directory(make_memory_directory());
+  ASSERT_TRUE(directory.write_file("old", as_byte_span("1")));
+  ASSERT_TRUE(directory.sync());
+  ASSERT_TRUE(directory.rename_file("old", "renamed"));
+  auto file = *directory.create_file("new");
+  ASSERT_TRUE(file->append(as_byte_span("lost")));
+  ASSERT_TRUE(directory.drop_unsynced(Loss::kNamesOnly));
+  EXPECT_FALSE(directory.exists("old"));
+  EXPECT_EQ(read(directory, "renamed"), "1");
+  EXPECT_EQ(read(directory, "new"), "");
+}
+
+TEST(FaultyDirectory, KeepsSomeOfWhatWasNotSynced) {
+  std::set<std::string> seen;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    FaultyDirectory directory(make_memory_directory());
+    auto file = *directory.create_file("f");
+    ASSERT_TRUE(file->append(as_byte_span("12")));
+    ASSERT_TRUE(directory.drop_unsynced(Loss::kSomeUnsynced, seed));
+    seen.insert(read(directory, "f"));
+  }
+  const std::string missing(to_string(Code::kNotFound));
+  EXPECT_EQ(seen, (std::set<std::string>{"", "1", "12", missing}));
 }
 
 TEST(FaultyDirectory, SubdirectoriesAreNamesToo) {

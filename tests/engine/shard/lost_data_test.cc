@@ -255,6 +255,39 @@ TEST_F(LostData, UpdatesAreRefusedWhileTheCatalogIsUncertain) {
   EXPECT_EQ(info("a").n_points, kPoints + 2);
 }
 
+/// The files of a new collection cannot be made, and then the catalog takes no change.
+TEST_F(LostData, ARefusedCreationIsUndoneOnceTheDiskWorks) {
+  close();
+  FaultyDirectory* catalog = nullptr;
+  std::atomic<bool> fails = true;
+  auto faulty = options();
+  faulty.open_data_directory = [&](const std::string& path) -> Result<std::unique_ptr<Directory>> {
+    QV_TRY(auto real, open_real_directory(path));
+    auto made = std::make_unique<FaultyDirectory>(std::move(real));
+    catalog = made.get();
+    return made;
+  };
+  faulty.open_directory = [&](const std::string& path) -> Result<std::unique_ptr<Directory>> {
+    if (!fails || path.find("00000003") == std::string::npos) return open_real_directory(path);
+    catalog->inject({FileOperation::kAppend, 1, FaultRule::kForever});
+    return fail(Code::kInternal, "the disk fails");
+  };
+  open(faulty);
+  const auto refused = database_->create_collection("c", config());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("the disk fails"));
+  EXPECT_FALSE(database_->exists("c"));
+  EXPECT_EQ(database_->create_collection("c", config()).error().code(), Code::kUnavailable);
+  EXPECT_FALSE(upsert("a", 101)) << "a restart could find the collection";
+  fails = false;
+  catalog->clear_faults();
+  EXPECT_TRUE(comes_true([&] { return database_->create_collection("c", config()).has_value(); }));
+  EXPECT_TRUE(upsert("c", 1));
+  close();
+  open();
+  EXPECT_EQ(info("c").n_points, 1U);
+}
+
 TEST_F(LostData, UpdatesAreRefusedWhileTheDataDirectoryIsGone) {
   const auto wait_until = [&](bool taken) {
     const auto limit = patience_end(std::chrono::seconds(30));

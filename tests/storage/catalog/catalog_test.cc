@@ -312,6 +312,22 @@ TEST(Catalog, TakesNoChangeUntilTheDiskIsCertain) {
   }
 }
 
+TEST(Catalog, TakesACreationBackWhateverTheDiskDoes) {
+  FaultyDirectory directory(make_memory_directory());
+  start(directory);
+  const auto catalog = open(directory);
+  const auto created = catalog->create("new", "");
+  ASSERT_TRUE(created);
+  directory.inject({FileOperation::kAppend, 1, FaultRule::kForever});
+  EXPECT_FALSE(catalog->take_back(*created));
+  EXPECT_FALSE(catalog->find("new"));
+  EXPECT_FALSE(catalog->is_certain());
+  directory.clear_faults();
+  EXPECT_TRUE(catalog->settle());
+  EXPECT_FALSE(open(directory)->find("new"));
+  EXPECT_EQ(catalog->take_back(*created).error().code(), Code::kNotFound);
+}
+
 /// A full disk changes nothing, so the state stays certain.
 TEST(Catalog, AFailureBeforeTheFileIsInPlaceLeavesNoDoubt) {
   FaultyDirectory directory(make_memory_directory());
