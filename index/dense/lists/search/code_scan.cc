@@ -60,8 +60,8 @@ void CodeScan::keep_near(const NearRows& near) { near_ = near; }
 bool CodeScan::has_all_near() const { return threshold_ <= kth(near_.k) - near_.range; }
 
 std::size_t CodeScan::n_above(float bar) const {
-  return static_cast<std::size_t>(std::count_if(
-      hits_.scores, hits_.scores + hits_.n, [bar](float score) { return score >= bar; }));
+  return static_cast<std::size_t>(std::count_if(hits_.scores, hits_.scores + hits_.n,
+                                                [bar](float score) { return score >= bar; }));
 }
 
 /// The k-th best only rises, so it is among the few rows that are as good as it was.
