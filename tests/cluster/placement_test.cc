@@ -200,7 +200,7 @@ TEST_F(PlacementTest, MovesWhileItIsWritten) {
   std::this_thread::sleep_for(milliseconds(300));
   stop = true;
   writer.join();
-  write("docs", 1000, 1001);
+  write("docs", 1'000'000, 1'000'001);
   const auto expected = points(target->database(), "docs");
   EXPECT_EQ(expected.size(), next + 1);
   EXPECT_TRUE(comes_true([&] { return points(before[1]->database(), "docs") == expected; }));
