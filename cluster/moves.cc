@@ -175,11 +175,14 @@ bool is_under_replicated(const ClusterState& state, const GroupState& group) {
   return n_alive_in(state, group) < group.set->n_nodes;
 }
 
+bool can_take_over(const ClusterState& state, NodeId node, const MemberSet::Member& member) {
+  return member.state == MemberState::kActive && state.alive.contains(node) &&
+         !state.draining.contains(node);
+}
+
 bool has_other_leader(const ClusterState& state, const GroupState& group, NodeId node) {
   return std::ranges::any_of(group.set->members, [&](const auto& member) {
-    const NodeId other = member.first;
-    return other != node && member.second.state == MemberState::kActive &&
-           state.alive.contains(other) && !state.draining.contains(other);
+    return member.first != node && can_take_over(state, member.first, member.second);
   });
 }
 

@@ -53,7 +53,11 @@ struct PlannedMove {
 [[nodiscard]] bool is_moving(const GroupState& group);
 /// True if fewer copies are on nodes that are alive than the collection is to have.
 [[nodiscard]] bool is_under_replicated(const ClusterState& state, const GroupState& group);
-/// True if another member than `node` can lead the group: it counts, is alive and does not drain.
+/// True if `node`, a member of a group, may lead it after another: it counts, is alive and does not
+/// drain.
+[[nodiscard]] bool can_take_over(const ClusterState& state, NodeId node,
+                                 const MemberSet::Member& member);
+/// True if another member than `node` can take over the group.
 [[nodiscard]] bool has_other_leader(const ClusterState& state, const GroupState& group,
                                     NodeId node);
 /// Nodes of the cluster that count and are alive.

@@ -221,9 +221,7 @@ Result<bool> NodeImpl::has_heir_with(const ClusterState& state, const GroupState
                                      const std::map<ShardName, EntryId>& tails) const {
   Result<bool> outcome = false;
   for (const auto& [node, member] : group.set->members) {
-    const bool is_heir = node != self_ && member.state == MemberState::kActive &&
-                         state.alive.contains(node) && !state.draining.contains(node);
-    if (!is_heir) continue;
+    if (node == self_ || !can_take_over(state, node, member)) continue;
     outcome = has_all(member.address, tails);
     if (outcome && *outcome) return true;
   }

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import zstandard
 
+from kills import stored
 from patience import comes_true, patience
 from quiver_server import Server, binary
 
@@ -36,18 +37,6 @@ def quiver(*args, cwd, status=0):
 def shortest(values):
     """Text of an f32 as the server prints it: the fewest digits that identify it."""
     return [float(str(v)) for v in np.asarray(values, np.float32)]
-
-
-def stored(server, collection):
-    """All points by id."""
-    points, offset = {}, None
-    while True:
-        body = {"limit": 1000, "offset": offset, "with_vector": True}
-        page = server.post(f"/collections/{collection}/points/scroll", body).result
-        points |= {p["id"]: p for p in page["points"]}
-        offset = page["next_page_offset"]
-        if offset is None:
-            return points
 
 
 class Target:
