@@ -115,8 +115,8 @@ std::vector<engine::Alias> ClusterDatabase::aliases() const {
   const auto state = ledger_.last_state();
   if (state == nullptr || state->placed.empty()) return aliases;
   for (const auto& [alias, name] : state->aliases) {
-    const bool is_here =
-        std::ranges::any_of(aliases, [&](const auto& one) { return one.alias == alias; });
+    const bool is_here = std::ranges::any_of(
+        aliases, [&alias = alias](const auto& one) { return one.alias == alias; });
     if (!is_here && state_with_remote(name) != nullptr) aliases.push_back({alias, name});
   }
   std::ranges::sort(aliases, {}, &engine::Alias::alias);

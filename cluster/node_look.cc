@@ -197,14 +197,15 @@ Result<> NodeImpl::catch_up(const ClusterState& state, const std::string& id) {
   Result<> first;
   for (const auto& [shard, tail] : tails_of(state, id)) {
     if (!is_behind(shard, tail, id)) continue;
-    auto applied = guarded([&] { return replicas_.apply_up_to(shard, tail); });
+    auto applied =
+        guarded([&, &shard = shard, &tail = tail] { return replicas_.apply_up_to(shard, tail); });
     // A collection that was restored from a snapshot cannot be made from its log.
     const auto* name = state.name_of(shard.collection);
     const bool is_missing = !applied && applied.error().code() == Code::kNotFound &&
                             name != nullptr && state.needs_copy(state.collections.at(*name).config);
     if (is_missing || (!applied && applied.error().code() == Code::kOutOfRange)) {
       log_warning("{}", applied.error().message());
-      applied = guarded([&] { return copy_collection(state, shard); });
+      applied = guarded([&, &shard = shard] { return copy_collection(state, shard); });
     }
     if (!applied && first) first = std::move(applied);
   }
@@ -302,7 +303,9 @@ Result<> NodeImpl::drop_others(const ClusterState& state) {
 Result<> NodeImpl::adopt_collections(const ClusterState& state) {
   Result<> first;
   for (const auto& [name, record] : state.collections) {
-    note(first, guarded([&] { return adopt_collection(state, name, record); }));
+    note(first, guarded([&, &name = name, &record = record] {
+           return adopt_collection(state, name, record);
+         }));
   }
   return first;
 }
@@ -385,9 +388,10 @@ Result<> NodeImpl::admit_members(const ClusterState& state) {
       found->second.address = address;
       continue;
     }
-    const auto before = std::ranges::find_if(set.members, [&](const auto& member) {
-      return member.second.address.peer == address.peer && !state.alive.contains(member.first);
-    });
+    const auto before =
+        std::ranges::find_if(set.members, [&, &address = address](const auto& member) {
+          return member.second.address.peer == address.peer && !state.alive.contains(member.first);
+        });
     if (before != set.members.end()) {
       log_warning("node {} takes the place of node {} at {}", id, before->first, address.peer);
       set.members.erase(before);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "app/cluster/answer.h"
 #include "payload/json/document.h"
@@ -29,13 +30,31 @@ Result<std::unique_ptr<client::ServerConnection>> connect_to(const ClusterStatus
   return std::make_unique<client::ServerConnection>(endpoint, options.api_key);
 }
 
+void print(const std::string& line) {
+  std::fputs((line + "\n").c_str(), stdout);
+  std::fflush(stdout);
+}
+
 Result<std::string> ask(client::ServerConnection& server, std::string_view method,
                         const std::string& target) {
   QV_TRY(client::HttpResponse answer, server.exchange(method, target, ""));
   if (answer.status == 200) return std::move(answer.body);
-  const bool is_refused = answer.status == 400 || answer.status == 404;
-  return fail(is_refused ? Code::kFailedPrecondition : Code::kUnavailable,
+  return fail(answer.status < 500 ? Code::kFailedPrecondition : Code::kUnavailable,
               client::error_text(answer));
+}
+
+/// As `ask`, but asks again while the answer is that nothing could be changed: no node leads, say.
+Result<std::string> ask_patiently(client::ServerConnection& server, std::string_view method,
+                                  const std::string& target) {
+  const auto begun = Clock::now();
+  bool is_told = false;
+  while (true) {
+    auto answer = ask(server, method, target);
+    const bool is_final = answer || answer.error().code() != Code::kUnavailable;
+    if (is_final || Clock::now() - begun > kSilencePatience) return answer;
+    if (!std::exchange(is_told, true)) print(answer.error().message() + "; trying again");
+    std::this_thread::sleep_for(kPollInterval);
+  }
 }
 
 /// The rows of the nodes; nullptr if the answer has none.
@@ -47,11 +66,6 @@ const payload::Array* nodes_in(const Value& answer) {
 
 tl::unexpected<Error> no_nodes() {
   return fail(Code::kFailedPrecondition, "the server belongs to no cluster");
-}
-
-void print(const std::string& line) {
-  std::fputs((line + "\n").c_str(), stdout);
-  std::fflush(stdout);
 }
 
 std::string describe(const DrainProgress& progress) {
@@ -126,7 +140,7 @@ Result<> run_cluster_drain(const ClusterStatusOptions& options) {
   QV_TRY(const std::string cluster, ask(*server, "GET", "/cluster"));
   QV_TRY(const std::uint64_t node, find_node(cluster, options.node));
   const std::string target = fmt::format("/v1/cluster/nodes/{}/drain", node);
-  QV_TRY(ask(*server, options.undoes ? "DELETE" : "POST", target));
+  QV_TRY(ask_patiently(*server, options.undoes ? "DELETE" : "POST", target));
   if (options.undoes) {
     print(fmt::format("node {} does not drain any more; moves that have begun go on", node));
     return {};
@@ -144,8 +158,9 @@ Result<> run_cluster_remove(const ClusterStatusOptions& options) {
   QV_TRY(const auto server, connect_to(options));
   QV_TRY(const std::string cluster, ask(*server, "GET", "/cluster"));
   QV_TRY(const std::uint64_t node, find_node(cluster, options.node));
-  QV_TRY(ask(*server, "DELETE",
-             fmt::format("/cluster/peer/{}{}", node, options.forces ? "?force=true" : "")));
+  QV_TRY(
+      ask_patiently(*server, "DELETE",
+                    fmt::format("/cluster/peer/{}{}", node, options.forces ? "?force=true" : "")));
   print(fmt::format("node {} is removed", node));
   return {};
 }
