@@ -54,49 +54,94 @@ void write_group(const float* v, float per_unit, std::uint8_t* table) {
 #include "kernels/codes/groups.inc"
 #include "kernels/codes/tables.inc"
 
-/// Looks up byte y of each dword in quarter y of the table's 64 bytes.
-QV_INLINE __m256i look_up(const std::uint8_t* table, __m256i nibbles) {
-  __m256i found = _mm256_setzero_si256();
-  for (int y = 0; y < 4; ++y) {
-    const auto others = static_cast<int>(0x80808080U & ~(0x80U << (8 * y)));
-    const __m256i quarter = _mm256_broadcastsi128_si256(
-        _mm_load_si128(reinterpret_cast<const __m128i*>(table + y * 16)));
-    found = _mm256_or_si256(
-        found, _mm256_shuffle_epi8(quarter, _mm256_or_si256(nibbles, _mm256_set1_epi32(others))));
-  }
-  return found;
+/// Codes of one line, bytes of equal place side by side: byte y of the dwords of rows 0-3, 8-11,
+/// 4-7, 12-15 is lane y of `low`, or lane y - 2 of `high`.
+struct Bytes {
+  __m256i low;
+  __m256i high;
+};
+
+QV_INLINE Bytes bytes_of(const std::byte* line) {
+  const __m256i by_place = _mm256_broadcastsi128_si256(
+      _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+  const auto* halves = reinterpret_cast<const __m256i*>(line);
+  const __m256i first = _mm256_shuffle_epi8(_mm256_load_si256(halves), by_place);
+  const __m256i last = _mm256_shuffle_epi8(_mm256_load_si256(halves + 1), by_place);
+  constexpr int kEvenFirst = 0b11011000;
+  return {_mm256_permute4x64_epi64(_mm256_unpacklo_epi32(first, last), kEvenFirst),
+          _mm256_permute4x64_epi64(_mm256_unpackhi_epi32(first, last), kEvenFirst)};
 }
 
-/// Sums of one line for eight rows.
-QV_INLINE __m256i line_sums(const std::byte* half_line, const std::uint8_t* tables) {
+/// Sums of 16 bits modulo 2^16, in the order of `Bytes`. `all` adds whole words, so its bytes of
+/// odd places disturb those of even ones; they are known from `odd`.
+struct WordSums {
+  __m256i all;
+  __m256i odd;
+};
+
+QV_INLINE void look_up(const std::uint8_t* tables, __m256i nibbles, WordSums& sums) {
+  const __m256i found =
+      _mm256_shuffle_epi8(_mm256_load_si256(reinterpret_cast<const __m256i*>(tables)), nibbles);
+  sums.all = _mm256_add_epi16(sums.all, found);
+  sums.odd = _mm256_add_epi16(sums.odd, _mm256_srli_epi16(found, 8));
+}
+
+QV_INLINE void add_line(const std::byte* line, const std::uint8_t* tables, WordSums& sums) {
   const __m256i nibble = _mm256_set1_epi8(15);
-  const __m256i ones = _mm256_set1_epi8(1);
-  const __m256i codes = _mm256_load_si256(reinterpret_cast<const __m256i*>(half_line));
-  const __m256i low = look_up(tables, _mm256_and_si256(codes, nibble));
-  const __m256i high = look_up(tables + 64, _mm256_and_si256(_mm256_srli_epi32(codes, 4), nibble));
-  const __m256i words =
-      _mm256_add_epi16(_mm256_maddubs_epi16(low, ones), _mm256_maddubs_epi16(high, ones));
-  return _mm256_madd_epi16(words, _mm256_set1_epi16(1));
+  const Bytes bytes = bytes_of(line);
+  look_up(tables, _mm256_and_si256(bytes.low, nibble), sums);
+  look_up(tables + 32, _mm256_and_si256(bytes.high, nibble), sums);
+  look_up(tables + 64, _mm256_and_si256(_mm256_srli_epi16(bytes.low, 4), nibble), sums);
+  look_up(tables + 96, _mm256_and_si256(_mm256_srli_epi16(bytes.high, 4), nibble), sums);
 }
 
+/// Of rows 0 to 7 and 8 to 15.
 struct Sums {
   __m256i first;
   __m256i last;
 };
 
-QV_INLINE Sums block_sums(const std::byte* block, const CodeTables& query,
-                          const CodeBlocks& blocks) {
+/// Adds both lanes.
+QV_INLINE void add_words(const WordSums& words, Sums& sums) {
+  const __m256i even = _mm256_sub_epi16(words.all, _mm256_slli_epi16(words.odd, 8));
+  const __m128i of_even =
+      _mm_add_epi16(_mm256_castsi256_si128(even), _mm256_extracti128_si256(even, 1));
+  const __m128i of_odd =
+      _mm_add_epi16(_mm256_castsi256_si128(words.odd), _mm256_extracti128_si256(words.odd, 1));
+  const __m128i front = _mm_unpacklo_epi16(of_even, of_odd);  // rows 0-3, 8-11
+  const __m128i back = _mm_unpackhi_epi16(of_even, of_odd);   // rows 4-7, 12-15
+  sums.first = _mm256_add_epi32(sums.first, _mm256_cvtepu16_epi32(_mm_unpacklo_epi64(front, back)));
+  sums.last = _mm256_add_epi32(sums.last, _mm256_cvtepu16_epi32(_mm_unpackhi_epi64(front, back)));
+}
+
+/// So many lines add up to 255 * 8 * kMaxLines at most, which 16 bits hold.
+constexpr std::uint32_t kMaxLines = 32;
+
+__attribute__((noinline)) Sums block_sums(const std::byte* block, const std::uint8_t* tables,
+                                          std::uint32_t n_lines, std::uint32_t n_bits) {
   Sums sums{_mm256_setzero_si256(), _mm256_setzero_si256()};
-  for (std::uint32_t bit = 0; bit < blocks.n_bits; ++bit) {
+  for (std::uint32_t bit = 0; bit < n_bits; ++bit) {
     sums.first = _mm256_slli_epi32(sums.first, 1);
     sums.last = _mm256_slli_epi32(sums.last, 1);
-    for (std::uint32_t line = 0; line < blocks.n_lines; ++line, block += 64) {
-      const std::uint8_t* tables = query.tables + std::size_t{line} * 128;
-      sums.first = _mm256_add_epi32(sums.first, line_sums(block, tables));
-      sums.last = _mm256_add_epi32(sums.last, line_sums(block + 32, tables));
+    for (std::uint32_t line = 0; line < n_lines;) {
+      const std::uint32_t end = std::min(n_lines, line + kMaxLines);
+      WordSums words{_mm256_setzero_si256(), _mm256_setzero_si256()};
+      for (; line < end; ++line, block += 64) {
+        add_line(block, tables + std::size_t{line} * 128, words);
+      }
+      add_words(words, sums);
     }
   }
   return sums;
+}
+
+/// Block `b`, or behind the last block, memory at `blocks.next`.
+QV_INLINE void prefetch(const CodeBlocks& blocks, std::size_t b) {
+  const std::size_t n_bytes = blocks.block_bytes();
+  if (b >= blocks.n && blocks.next == nullptr) return;
+  const std::byte* from =
+      b < blocks.n ? blocks.first + b * n_bytes : blocks.next + (b - blocks.n) * n_bytes;
+  prefetch_bytes<Nearness::kL2>(from, n_bytes);
 }
 
 struct Scale {
@@ -120,17 +165,20 @@ QV_INLINE unsigned above(__m256 values, float threshold) {
 
 std::size_t scan(const CodeTables& query, const CodeBlocks& blocks, float base, float threshold,
                  const std::uint16_t* allowed, std::uint32_t first_position, CodeHits& hits) {
+  constexpr std::size_t kAheadBytes = 4096;
   const float offset = -0.5F * static_cast<float>((1U << blocks.n_bits) - 1) * query.absolute;
   const Scale scale{_mm256_set1_ps(query.step), _mm256_set1_ps(offset), _mm256_set1_ps(base)};
   const std::size_t block_bytes = blocks.block_bytes();
+  const std::size_t n_ahead = kAheadBytes / block_bytes + 1;
   alignas(32) float values[CodeBlocks::kRows];
   for (std::size_t b = 0; b < blocks.n; ++b) {
     if (hits.n + CodeBlocks::kRows > hits.room) return b;
     const unsigned wanted = allowed == nullptr ? 0xFFFF : allowed[b];
     if (wanted == 0) continue;
+    prefetch(blocks, b + n_ahead);
     const std::byte* block = blocks.first + b * block_bytes;
     const std::byte* factors = block + block_bytes - 128;
-    const Sums sums = block_sums(block, query, blocks);
+    const Sums sums = block_sums(block, query.tables, blocks.n_lines, blocks.n_bits);
     const __m256 first = estimates(sums.first, scale, factors);
     const __m256 last = estimates(sums.last, scale, factors + 32);
     unsigned kept = (above(first, threshold) | above(last, threshold) << 8) & wanted;
