@@ -54,22 +54,26 @@ void write_group(const float* v, float per_unit, std::uint8_t* table) {
 #include "kernels/codes/groups.inc"
 #include "kernels/codes/tables.inc"
 
-/// Codes of one line, bytes of equal place side by side: byte y of the dwords of rows 0-3, 8-11,
-/// 4-7, 12-15 is lane y of `low`, or lane y - 2 of `high`.
+/// A line of two blocks, bytes of equal place side by side: byte y of the dwords of 32 rows, of
+/// rows 0-3 and 8-11 of both blocks, then of rows 4-7 and 12-15 of both.
 struct Bytes {
-  __m256i low;
-  __m256i high;
+  __m256i of_place[4];
 };
 
-QV_INLINE Bytes bytes_of(const std::byte* line) {
+QV_INLINE Bytes bytes_of(const std::byte* line, const std::byte* other_line) {
   const __m256i by_place = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
-  const auto* halves = reinterpret_cast<const __m256i*>(line);
-  const __m256i first = _mm256_shuffle_epi8(_mm256_load_si256(halves), by_place);
-  const __m256i last = _mm256_shuffle_epi8(_mm256_load_si256(halves + 1), by_place);
-  constexpr int kEvenFirst = 0b11011000;
-  return {_mm256_permute4x64_epi64(_mm256_unpacklo_epi32(first, last), kEvenFirst),
-          _mm256_permute4x64_epi64(_mm256_unpackhi_epi32(first, last), kEvenFirst)};
+  const auto half = [by_place](const std::byte* at) QV_INLINE_LAMBDA {
+    return _mm256_shuffle_epi8(_mm256_load_si256(reinterpret_cast<const __m256i*>(at)), by_place);
+  };
+  const __m256i first[2] = {half(line), half(other_line)};
+  const __m256i last[2] = {half(line + 32), half(other_line + 32)};
+  const __m256i low[2] = {_mm256_unpacklo_epi32(first[0], last[0]),
+                          _mm256_unpacklo_epi32(first[1], last[1])};
+  const __m256i high[2] = {_mm256_unpackhi_epi32(first[0], last[0]),
+                           _mm256_unpackhi_epi32(first[1], last[1])};
+  return {{_mm256_unpacklo_epi64(low[0], low[1]), _mm256_unpackhi_epi64(low[0], low[1]),
+           _mm256_unpacklo_epi64(high[0], high[1]), _mm256_unpackhi_epi64(high[0], high[1])}};
 }
 
 /// Sums of 16 bits modulo 2^16, in the order of `Bytes`. `all` adds whole words, so its bytes of
@@ -79,20 +83,21 @@ struct WordSums {
   __m256i odd;
 };
 
-QV_INLINE void look_up(const std::uint8_t* tables, __m256i nibbles, WordSums& sums) {
-  const __m256i found =
-      _mm256_shuffle_epi8(_mm256_load_si256(reinterpret_cast<const __m256i*>(tables)), nibbles);
+QV_INLINE void look_up(const std::uint8_t* table, __m256i nibbles, WordSums& sums) {
+  const __m256i entries =
+      _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table)));
+  const __m256i found = _mm256_shuffle_epi8(entries, nibbles);
   sums.all = _mm256_add_epi16(sums.all, found);
   sums.odd = _mm256_add_epi16(sums.odd, _mm256_srli_epi16(found, 8));
 }
 
-QV_INLINE void add_line(const std::byte* line, const std::uint8_t* tables, WordSums& sums) {
+QV_INLINE void add_line(const Bytes& bytes, const std::uint8_t* tables, WordSums& sums) {
   const __m256i nibble = _mm256_set1_epi8(15);
-  const Bytes bytes = bytes_of(line);
-  look_up(tables, _mm256_and_si256(bytes.low, nibble), sums);
-  look_up(tables + 32, _mm256_and_si256(bytes.high, nibble), sums);
-  look_up(tables + 64, _mm256_and_si256(_mm256_srli_epi16(bytes.low, 4), nibble), sums);
-  look_up(tables + 96, _mm256_and_si256(_mm256_srli_epi16(bytes.high, 4), nibble), sums);
+  QV_UNROLL for (int y = 0; y < 4; ++y) {
+    const __m256i codes = bytes.of_place[y];
+    look_up(tables + y * 16, _mm256_and_si256(codes, nibble), sums);
+    look_up(tables + y * 16 + 64, _mm256_and_si256(_mm256_srli_epi16(codes, 4), nibble), sums);
+  }
 }
 
 /// Of rows 0 to 7 and 8 to 15.
@@ -101,35 +106,43 @@ struct Sums {
   __m256i last;
 };
 
-/// Adds both lanes.
-QV_INLINE void add_words(const WordSums& words, Sums& sums) {
-  const __m256i even = _mm256_sub_epi16(words.all, _mm256_slli_epi16(words.odd, 8));
-  const __m128i of_even =
-      _mm_add_epi16(_mm256_castsi256_si128(even), _mm256_extracti128_si256(even, 1));
-  const __m128i of_odd =
-      _mm_add_epi16(_mm256_castsi256_si128(words.odd), _mm256_extracti128_si256(words.odd, 1));
-  const __m128i front = _mm_unpacklo_epi16(of_even, of_odd);  // rows 0-3, 8-11
-  const __m128i back = _mm_unpackhi_epi16(of_even, of_odd);   // rows 4-7, 12-15
-  sums.first = _mm256_add_epi32(sums.first, _mm256_cvtepu16_epi32(_mm_unpacklo_epi64(front, back)));
-  sums.last = _mm256_add_epi32(sums.last, _mm256_cvtepu16_epi32(_mm_unpackhi_epi64(front, back)));
+/// Adds words of rows 0-3, 8-11, 4-7, 12-15.
+QV_INLINE void add_words(__m256i words, Sums& sums) {
+  const __m256i ordered = _mm256_permute4x64_epi64(words, 0b11011000);
+  sums.first = _mm256_add_epi32(sums.first, _mm256_cvtepu16_epi32(_mm256_castsi256_si128(ordered)));
+  sums.last =
+      _mm256_add_epi32(sums.last, _mm256_cvtepu16_epi32(_mm256_extracti128_si256(ordered, 1)));
+}
+
+QV_INLINE void double_sums(Sums& sums) {
+  sums.first = _mm256_slli_epi32(sums.first, 1);
+  sums.last = _mm256_slli_epi32(sums.last, 1);
 }
 
 /// So many lines add up to 255 * 8 * kMaxLines at most, which 16 bits hold.
 constexpr std::uint32_t kMaxLines = 32;
 
-__attribute__((noinline)) Sums block_sums(const std::byte* block, const std::uint8_t* tables,
-                                          std::uint32_t n_lines, std::uint32_t n_bits) {
-  Sums sums{_mm256_setzero_si256(), _mm256_setzero_si256()};
+struct PairSums {
+  Sums of[2];
+};
+
+QV_INLINE PairSums pair_sums(const std::byte* block, const std::byte* other,
+                             const std::uint8_t* tables, std::uint32_t n_lines,
+                             std::uint32_t n_bits) {
+  const __m256i zero = _mm256_setzero_si256();
+  PairSums sums{{{zero, zero}, {zero, zero}}};
   for (std::uint32_t bit = 0; bit < n_bits; ++bit) {
-    sums.first = _mm256_slli_epi32(sums.first, 1);
-    sums.last = _mm256_slli_epi32(sums.last, 1);
+    double_sums(sums.of[0]);
+    double_sums(sums.of[1]);
     for (std::uint32_t line = 0; line < n_lines;) {
       const std::uint32_t end = std::min(n_lines, line + kMaxLines);
-      WordSums words{_mm256_setzero_si256(), _mm256_setzero_si256()};
-      for (; line < end; ++line, block += 64) {
-        add_line(block, tables + std::size_t{line} * 128, words);
+      WordSums words{zero, zero};
+      for (; line < end; ++line, block += 64, other += 64) {
+        add_line(bytes_of(block, other), tables + std::size_t{line} * 128, words);
       }
-      add_words(words, sums);
+      const __m256i even = _mm256_sub_epi16(words.all, _mm256_slli_epi16(words.odd, 8));
+      add_words(_mm256_unpacklo_epi16(even, words.odd), sums.of[0]);
+      add_words(_mm256_unpackhi_epi16(even, words.odd), sums.of[1]);
     }
   }
   return sums;
@@ -144,51 +157,71 @@ QV_INLINE void prefetch(const CodeBlocks& blocks, std::size_t b) {
   prefetch_bytes<Nearness::kL2>(from, n_bytes);
 }
 
-struct Scale {
-  __m256 step;
-  __m256 offset;
-  __m256 base;
+/// A scan's constants, and the estimates of two blocks.
+struct Pair {
+  const CodeTables& query;
+  const CodeBlocks& blocks;
+  float offset;
+  float base;
+  float threshold;
+  alignas(32) float estimates[2 * CodeBlocks::kRows];
 };
 
-QV_INLINE __m256 estimates(__m256i sums, const Scale& scale, const std::byte* factors) {
+/// Bits of the eight rows that are above the threshold.
+QV_INLINE unsigned estimate(__m256i sums, const std::byte* factors, const Pair& pair, float* out) {
   const auto* values = reinterpret_cast<const float*>(factors);
   const __m256 product =
-      _mm256_add_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(sums), scale.step), scale.offset);
-  return _mm256_add_ps(_mm256_mul_ps(product, _mm256_load_ps(values)),
-                       _mm256_add_ps(_mm256_load_ps(values + 16), scale.base));
-}
-
-QV_INLINE unsigned above(__m256 values, float threshold) {
+      _mm256_add_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(sums), _mm256_set1_ps(pair.query.step)),
+                    _mm256_set1_ps(pair.offset));
+  const __m256 estimates =
+      _mm256_add_ps(_mm256_mul_ps(product, _mm256_load_ps(values)),
+                    _mm256_add_ps(_mm256_load_ps(values + 16), _mm256_set1_ps(pair.base)));
+  _mm256_store_ps(out, estimates);
   return static_cast<unsigned>(
-      _mm256_movemask_ps(_mm256_cmp_ps(values, _mm256_set1_ps(threshold), _CMP_GT_OQ)));
+      _mm256_movemask_ps(_mm256_cmp_ps(estimates, _mm256_set1_ps(pair.threshold), _CMP_GT_OQ)));
 }
 
+/// Bits of the rows of both blocks that are above the threshold. Not inlined: inside of the scan
+/// g++ 12 keeps its sums in memory.
+__attribute__((noinline)) unsigned estimate_pair(const std::byte* block, const std::byte* other,
+                                                 Pair& pair) {
+  const CodeBlocks& blocks = pair.blocks;
+  const PairSums sums = pair_sums(block, other, pair.query.tables, blocks.n_lines, blocks.n_bits);
+  const std::size_t factors = blocks.block_bytes() - 128;
+  unsigned above = estimate(sums.of[0].first, block + factors, pair, pair.estimates);
+  above |= estimate(sums.of[0].last, block + factors + 32, pair, pair.estimates + 8) << 8;
+  above |= estimate(sums.of[1].first, other + factors, pair, pair.estimates + 16) << 16;
+  above |= estimate(sums.of[1].last, other + factors + 32, pair, pair.estimates + 24) << 24;
+  return above;
+}
+
+/// Two blocks at a time; a last one, or one for which there is little room, is its own other.
 std::size_t scan(const CodeTables& query, const CodeBlocks& blocks, float base, float threshold,
                  const std::uint16_t* allowed, std::uint32_t first_position, CodeHits& hits) {
+  constexpr std::size_t kRows = CodeBlocks::kRows;
   constexpr std::size_t kAheadBytes = 4096;
-  const float offset = -0.5F * static_cast<float>((1U << blocks.n_bits) - 1) * query.absolute;
-  const Scale scale{_mm256_set1_ps(query.step), _mm256_set1_ps(offset), _mm256_set1_ps(base)};
   const std::size_t block_bytes = blocks.block_bytes();
   const std::size_t n_ahead = kAheadBytes / block_bytes + 1;
-  alignas(32) float values[CodeBlocks::kRows];
-  for (std::size_t b = 0; b < blocks.n; ++b) {
-    if (hits.n + CodeBlocks::kRows > hits.room) return b;
-    const unsigned wanted = allowed == nullptr ? 0xFFFF : allowed[b];
+  Pair pair{
+      query, blocks,    -0.5F * static_cast<float>((1U << blocks.n_bits) - 1) * query.absolute,
+      base,  threshold, {}};
+  for (std::size_t b = 0; b < blocks.n;) {
+    if (hits.n + kRows > hits.room) return b;
+    const bool is_single = b + 1 == blocks.n || hits.n + 2 * kRows > hits.room;
+    const std::size_t first = std::exchange(b, b + (is_single ? 1 : 2));
+    const std::size_t other = b - 1;
+    unsigned wanted =
+        allowed == nullptr ? 0xFFFF'FFFF : allowed[first] | unsigned{allowed[other]} << 16;
+    if (is_single) wanted &= 0xFFFF;
     if (wanted == 0) continue;
-    prefetch(blocks, b + n_ahead);
-    const std::byte* block = blocks.first + b * block_bytes;
-    const std::byte* factors = block + block_bytes - 128;
-    const Sums sums = block_sums(block, query.tables, blocks.n_lines, blocks.n_bits);
-    const __m256 first = estimates(sums.first, scale, factors);
-    const __m256 last = estimates(sums.last, scale, factors + 32);
-    unsigned kept = (above(first, threshold) | above(last, threshold) << 8) & wanted;
-    if (kept == 0) continue;
-    _mm256_store_ps(values, first);
-    _mm256_store_ps(values + 8, last);
+    for (std::size_t ahead = first; ahead < b; ++ahead) prefetch(blocks, ahead + n_ahead);
+    unsigned kept = wanted & estimate_pair(blocks.first + first * block_bytes,
+                                           blocks.first + other * block_bytes, pair);
+    const auto position = first_position + static_cast<std::uint32_t>(first * kRows);
     for (; kept != 0; kept &= kept - 1) {
       const auto row = static_cast<std::uint32_t>(__builtin_ctz(kept));
-      hits.scores[hits.n] = values[row];
-      hits.positions[hits.n++] = first_position + static_cast<std::uint32_t>(b * 16) + row;
+      hits.scores[hits.n] = pair.estimates[row];
+      hits.positions[hits.n++] = position + row;
     }
   }
   return blocks.n;
