@@ -19,6 +19,7 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/lane_moves.h"
 #include "kernels/levels.h"
 #include "kernels/target.h"
 
@@ -195,6 +196,29 @@ __attribute__((noinline)) unsigned estimate_pair(const std::byte* block, const s
   return above;
 }
 
+/// Writes the lanes of `mask` side by side. All eight places are written.
+QV_INLINE void store_packed(unsigned mask, __m256 scores, __m256i positions, std::size_t at,
+                            const CodeHits& hits) {
+  const __m256i order = _mm256_cvtepu8_epi32(
+      _mm_loadl_epi64(reinterpret_cast<const __m128i*>(kLaneMoves.order[mask])));
+  _mm256_storeu_ps(hits.scores + at, _mm256_permutevar8x32_ps(scores, order));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(hits.positions + at),
+                      _mm256_permutevar8x32_epi32(positions, order));
+}
+
+/// `position` is that of row 0 of 32.
+QV_INLINE void append(unsigned kept, const float* estimates, std::uint32_t position,
+                      CodeHits& hits) {
+  __m256i positions = _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+                                       _mm256_set1_epi32(static_cast<int>(position)));
+  for (; kept != 0; kept >>= 8, estimates += 8) {
+    const unsigned mask = kept & 0xFF;
+    if (mask != 0) store_packed(mask, _mm256_load_ps(estimates), positions, hits.n, hits);
+    hits.n += static_cast<std::size_t>(__builtin_popcount(mask));
+    positions = _mm256_add_epi32(positions, _mm256_set1_epi32(8));
+  }
+}
+
 /// Two blocks at a time; a last one, or one for which there is little room, is its own other.
 std::size_t scan(const CodeTables& query, const CodeBlocks& blocks, float base, float threshold,
                  const std::uint16_t* allowed, std::uint32_t first_position, CodeHits& hits) {
@@ -215,14 +239,10 @@ std::size_t scan(const CodeTables& query, const CodeBlocks& blocks, float base, 
     if (is_single) wanted &= 0xFFFF;
     if (wanted == 0) continue;
     for (std::size_t ahead = first; ahead < b; ++ahead) prefetch(blocks, ahead + n_ahead);
-    unsigned kept = wanted & estimate_pair(blocks.first + first * block_bytes,
-                                           blocks.first + other * block_bytes, pair);
+    const unsigned kept = wanted & estimate_pair(blocks.first + first * block_bytes,
+                                                 blocks.first + other * block_bytes, pair);
     const auto position = first_position + static_cast<std::uint32_t>(first * kRows);
-    for (; kept != 0; kept &= kept - 1) {
-      const auto row = static_cast<std::uint32_t>(__builtin_ctz(kept));
-      hits.scores[hits.n] = pair.estimates[row];
-      hits.positions[hits.n++] = position + row;
-    }
+    append(kept, pair.estimates, position, hits);
   }
   return blocks.n;
 }
@@ -262,6 +282,26 @@ std::size_t count_at_least(const float* scores, std::size_t n, float bar) {
 }
 
 #include "kernels/codes/scalar.inc"
+/// Stores never pass the loads, because the count never passes the position.
+void compress(CodeHits& hits, float bar) {
+  const std::size_t n = std::exchange(hits.n, 0);
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m256 scores = _mm256_loadu_ps(hits.scores + i);
+    const __m256i positions =
+        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(hits.positions + i));
+    const auto mask = static_cast<unsigned>(
+        _mm256_movemask_ps(_mm256_cmp_ps(scores, _mm256_set1_ps(bar), _CMP_GE_OQ)));
+    store_packed(mask, scores, positions, hits.n, hits);
+    hits.n += static_cast<std::size_t>(__builtin_popcount(mask));
+  }
+  for (; i < n; ++i) {
+    hits.scores[hits.n] = hits.scores[i];
+    hits.positions[hits.n] = hits.positions[i];
+    hits.n += hits.scores[hits.n] >= bar;
+  }
+}
+
 #include "kernels/codes/select.inc"
 
 }  // namespace

@@ -76,6 +76,17 @@ std::size_t count_at_least(const float* scores, std::size_t n, float bar) {
 }
 
 #include "kernels/codes/scalar.inc"
+
+void compress(CodeHits& hits, float bar) {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < hits.n; ++i) {
+    hits.scores[n] = hits.scores[i];
+    hits.positions[n] = hits.positions[i];
+    n += hits.scores[i] >= bar;
+  }
+  hits.n = n;
+}
+
 #include "kernels/codes/select.inc"
 
 }  // namespace

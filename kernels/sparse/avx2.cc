@@ -8,6 +8,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include "kernels/lane_moves.h"
 #include "kernels/levels.h"
 #include "kernels/target.h"
 
@@ -17,25 +18,6 @@ namespace {
 
 constexpr std::size_t kWidth = 8;
 using Mask = std::uint8_t;
-
-struct Moves {
-  std::uint8_t order[256][8];  // by mask: the lanes that are set, in order
-  std::uint8_t rank[256][8];   // by mask: the place of each lane among them; 128 if not set
-};
-
-constexpr Moves make_moves() {
-  Moves moves = {};
-  for (unsigned mask = 0; mask < 256; ++mask) {
-    std::uint8_t n = 0;
-    for (std::uint8_t lane = 0; lane < 8; ++lane) {
-      const bool set = (mask >> lane & 1) != 0;
-      moves.rank[mask][lane] = set ? n : 128;
-      if (set) moves.order[mask][n++] = lane;
-    }
-  }
-  return moves;
-}
-alignas(64) constexpr Moves kMoves = make_moves();
 
 __m128i load_eight(const std::uint8_t* bytes) {
   return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes));
@@ -82,11 +64,11 @@ struct FilterRegisters {
 };
 
 void pack(Mask mask, __m256i indices, std::uint32_t* out) {
-  const __m256i order = _mm256_cvtepu8_epi32(load_eight(kMoves.order[mask]));
+  const __m256i order = _mm256_cvtepu8_epi32(load_eight(kLaneMoves.order[mask]));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm256_permutevar8x32_epi32(indices, order));
 }
 __m256 spread(Mask mask, const float* packed) {
-  const __m256i rank = _mm256_cvtepi8_epi32(load_eight(kMoves.rank[mask]));
+  const __m256i rank = _mm256_cvtepi8_epi32(load_eight(kLaneMoves.rank[mask]));
   const __m256 moved = _mm256_permutevar8x32_ps(_mm256_loadu_ps(packed), rank);
   return _mm256_andnot_ps(_mm256_castsi256_ps(_mm256_srai_epi32(rank, 31)), moved);
 }
