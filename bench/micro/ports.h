@@ -140,23 +140,22 @@ QV_PORTS(table_512,
   QV_4(QV_EVERYWHERE "vaddps %%zmm0, %%zmm1, %%zmm1%{%%k1%}\n")
   "vmulps %%zmm1, %%zmm11, %%zmm1\n vcvtps2dq %%zmm1, %%zmm1\n"
   "vpmaxsd %%zmm1, %%zmm10, %%zmm1\n vpmovusdb %%zmm1, %%xmm1\n")
-#define QV_UNITS QV_4("vandps %%ymm8, %%ymm9, %%ymm0\n vaddps %%ymm0, %%ymm10, %%ymm1\n") \
-  "vmulps %%ymm1, %%ymm11, %%ymm1\n vcvtps2dq %%ymm1, %%ymm1\n"
+#define QV_UNITS "vmulps %%ymm1, %%ymm11, %%ymm2\n vcvtps2dq %%ymm2, %%ymm2\n"
+#define QV_ADD_WHERE "vandps %%ymm8, %%ymm9, %%ymm0\n vaddps %%ymm0, %%ymm10, %%ymm1\n"
 QV_PORTS(table_256,
-  QV_2(QV_UNITS) "vpackssdw %%ymm1, %%ymm8, %%ymm0\n vpackuswb %%ymm0, %%ymm0, %%ymm0\n"
+  QV_2(QV_ADD_WHERE) QV_ADD_WHERE "vaddps %%ymm8, %%ymm1, %%ymm3\n" QV_2(QV_UNITS)
+  "vpackssdw %%ymm2, %%ymm8, %%ymm0\n vpackuswb %%ymm0, %%ymm0, %%ymm0\n"
   "vpermd %%ymm0, %%ymm12, %%ymm0\n")
 QV_PORTS(line_512,
   "vpsrld $4, %%zmm8, %%zmm0\n vpternlogd $0xea, %%zmm9, %%zmm10, %%zmm0\n"
   "vmovdqa64 %%zmm8, %%zmm1\n vpternlogd $0xea, %%zmm9, %%zmm10, %%zmm1\n"
   "vpermb %%zmm11, %%zmm0, %%zmm2\n vpermb %%zmm12, %%zmm1, %%zmm3\n"
   "vpdpbusd %%zmm13, %%zmm2, %%zmm4\n vpdpbusd %%zmm13, %%zmm3, %%zmm5\n")
-#define QV_QUARTER "vpor %%ymm0, %%ymm8, %%ymm1\n vpshufb %%ymm1, %%ymm9, %%ymm1\n"
-#define QV_LOOK_UP "vpand %%ymm8, %%ymm9, %%ymm0\n" QV_QUARTER \
-  QV_2(QV_QUARTER "vpor %%ymm1, %%ymm10, %%ymm2\n") QV_QUARTER "vpor %%ymm1, %%ymm2, %%ymm2\n" \
-  "vpmaddubsw %%ymm2, %%ymm11, %%ymm3\n"
+#define QV_LOOK_UP "vpand %%ymm8, %%ymm9, %%ymm0\n vpshufb %%ymm0, %%ymm10, %%ymm0\n" \
+  "vpsrlw $8, %%ymm0, %%ymm1\n vpaddw %%ymm0, %%ymm2, %%ymm2\n vpaddw %%ymm1, %%ymm3, %%ymm3\n"
 QV_PORTS(line_256, QV_2(
-  QV_LOOK_UP "vpsrld $4, %%ymm8, %%ymm4\n" QV_LOOK_UP "vpaddw %%ymm3, %%ymm12, %%ymm3\n"
-  "vpmaddwd %%ymm3, %%ymm13, %%ymm3\n vpaddd %%ymm3, %%ymm5, %%ymm5\n"))
+  "vpshufb %%ymm8, %%ymm11, %%ymm4\n vpunpckldq %%ymm8, %%ymm12, %%ymm5\n"
+  "vpunpcklqdq %%ymm8, %%ymm12, %%ymm6\n vpsrlw $4, %%ymm8, %%ymm7\n" QV_LOOK_UP QV_LOOK_UP))
 QV_PORTS(to_bytes_512,
   "vmulps %%zmm8, %%zmm9, %%zmm0\n vminps %%zmm0, %%zmm10, %%zmm0\n"
   "vmaxps %%zmm0, %%zmm11, %%zmm0\n vcvtps2dq %%zmm0, %%zmm0\n"
