@@ -71,7 +71,7 @@ Result<> CollectionBulk::load(const BulkChunk& chunk) {
   open_load_ = OpenLoad{};
   open_load_->number = last_load_;
   open_load_->shards.reserve(rows.parts.size());
-  auto loaded = guarded([&] { return run(rows, chunk.cursor); });
+  auto loaded = guarded([&]() QV_NO_THREAD_SAFETY_ANALYSIS { return run(rows, chunk.cursor); });
   auto settled = try_to_settle();
   if (!settled) log_error("a bulk load is not over yet: {}", settled.error().message());
   return loaded ? settled : loaded;
@@ -141,10 +141,10 @@ Result<> CollectionBulk::settle() {
 }
 
 Result<> CollectionBulk::try_to_settle() {
-  auto settled = guarded([this] { return settle(); });
+  auto settled = guarded([this]() QV_NO_THREAD_SAFETY_ANALYSIS { return settle(); });
   if (settled) return settled;
   unsettled_ = true;
-  run_logged("telling why a bulk load is not over", [&] {
+  run_logged("telling why a bulk load is not over", [&]() QV_NO_THREAD_SAFETY_ANALYSIS {
     for (const std::uint32_t shard : open_load_->shards) {
       bulk_of(shard).note_failure(settled.error());
     }

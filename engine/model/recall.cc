@@ -113,7 +113,11 @@ void RecallReport::add(const RecallTarget& target, const RecallTable* table,
 
 void RecallReport::add(const Facts& facts) {
   const std::lock_guard lock(mutex_);
-  if (!facts_) facts_.emplace().target = facts.target;
+  if (!facts_) {
+    Facts first;
+    first.target = facts.target;
+    facts_ = first;
+  }
   facts_->is_exact |= facts.is_exact;
   facts_->effort = std::max(facts_->effort, facts.effort);
   facts_->estimate = std::min(facts_->estimate, facts.estimate);

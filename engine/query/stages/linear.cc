@@ -35,9 +35,10 @@ void scale_quantile(std::vector<double>& scores) {
   std::ranges::sort(sorted);
   const auto n = static_cast<double>(scores.size());
   for (double& score : scores) {
-    const auto equal = std::ranges::equal_range(sorted, score);
-    const auto n_worse = static_cast<double>(equal.begin() - sorted.begin());
-    const auto n_no_better = static_cast<double>(equal.end() - sorted.begin());
+    const auto n_worse =
+        static_cast<double>(std::ranges::lower_bound(sorted, score) - sorted.begin());
+    const auto n_no_better =
+        static_cast<double>(std::ranges::upper_bound(sorted, score) - sorted.begin());
     score = (n_worse + 1 + n_no_better) / 2 / n;
   }
 }
