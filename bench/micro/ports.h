@@ -141,7 +141,8 @@ QV_PORTS(table_512,
   "vmulps %%zmm1, %%zmm11, %%zmm1\n vcvtps2dq %%zmm1, %%zmm1\n"
   "vpmaxsd %%zmm1, %%zmm10, %%zmm1\n vpmovusdb %%zmm1, %%xmm1\n")
 #define QV_UNITS "vmulps %%ymm1, %%ymm11, %%ymm2\n vcvtps2dq %%ymm2, %%ymm2\n"
-#define QV_ADD_WHERE "vandps %%ymm8, %%ymm9, %%ymm0\n vaddps %%ymm0, %%ymm10, %%ymm1\n"
+#define QV_ADD_WHERE "vpermilps $85, %%ymm8, %%ymm0\n vandps %%ymm0, %%ymm9, %%ymm0\n" \
+  "vaddps %%ymm0, %%ymm10, %%ymm1\n"
 QV_PORTS(table_256,
   QV_2(QV_ADD_WHERE) QV_ADD_WHERE "vaddps %%ymm8, %%ymm1, %%ymm3\n" QV_2(QV_UNITS)
   "vpackssdw %%ymm2, %%ymm8, %%ymm0\n vpackuswb %%ymm0, %%ymm0, %%ymm0\n"

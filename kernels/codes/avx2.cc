@@ -9,8 +9,8 @@
 //
 // Measured on Zen 3 (family 25, model 1), g++ 12.2, shared, by steps_bench, one thread, 384
 // dimensions, before and now: scan 7.2 and 3.3 to 4.5 ns a row of 1 bit, 27 and 13 to 16 of 4 bits,
-// prepare 2.3 and 1.5 to 2.3 ns a dimension, keep_best 2.6 and 1.9 to 2.0 a hit, 256 of 2,048;
-// allowed 1.5 a row, to_bytes .26 a value. By codes_bench from memory: 80 to 90 % of the bandwidth
+// prepare 2.3 and 1.3 to 1.6 ns a dimension, keep_best 2.6 and 1.9 to 2.0 a hit, 256 of 2,048;
+// allowed 1.5 and .5 a row; to_bytes .26 a value. By codes_bench from memory: 80 to 90 % of the bandwidth
 // of reading.
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -28,31 +28,80 @@ QV_TARGET_BEGIN(QV_AVX2)
 namespace quiver::avx2 {
 namespace {
 
-/// `sum`, plus `value` in lanes whose number has bit `k`.
-QV_INLINE __m256 add_where(__m256 sum, float value, int k) {
+struct Ranges {
+  float widest;
+  float absolute;
+};
+
+/// Lanes 0 and 4 hold (|v0| + |v1|) + (|v2| + |v3|) of two groups.
+QV_INLINE __m256 ranges_of(const float* query) {
+  const __m256 sizes = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), _mm256_loadu_ps(query));
+  const __m256 pairs = _mm256_add_ps(sizes, _mm256_permute_ps(sizes, 0b10110001));
+  return _mm256_add_ps(pairs, _mm256_permute_ps(pairs, 0b01001110));
+}
+
+/// Four groups at a time.
+Ranges measure(const float* query, std::size_t n_groups) {
+  __m256 widest = _mm256_setzero_ps();
+  __m256 sums[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+  for (std::size_t g = 0; g < n_groups; g += 4) {
+    QV_UNROLL for (std::size_t j = 0; j < 2; ++j) {
+      const __m256 ranges = ranges_of(query + g * 4 + j * 8);
+      sums[j] = _mm256_add_ps(sums[j], ranges);
+      widest = _mm256_max_ps(widest, ranges);
+    }
+  }
+  alignas(32) float lanes[3][8];
+  _mm256_store_ps(lanes[0], sums[0]);
+  _mm256_store_ps(lanes[1], sums[1]);
+  _mm256_store_ps(lanes[2], widest);
+  return {std::max(lanes[2][0], lanes[2][4]),
+          (lanes[0][0] + lanes[0][4]) + (lanes[1][0] + lanes[1][4])};
+}
+
+/// Address of a group's table: group g is half g % 2 of byte g / 2 % 4 of its line.
+std::uint8_t* table_of(std::uint8_t* tables, std::size_t g) {
+  return tables + g / 8 * 128 + g % 2 * 64 + g / 2 % 4 * 16;
+}
+
+/// `sum`, plus value `k` in lanes whose number has bit `k`.
+template <int k>
+QV_INLINE __m256 add_where(__m256 sum, __m256 values) {
   const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   const __m256i bit = _mm256_set1_epi32(1 << k);
   const __m256i set = _mm256_cmpeq_epi32(_mm256_and_si256(lanes, bit), bit);
-  return _mm256_add_ps(sum, _mm256_and_ps(_mm256_castsi256_ps(set), _mm256_set1_ps(value)));
+  const __m256 value = _mm256_permute_ps(values, k * 0b01010101);
+  return _mm256_add_ps(sum, _mm256_and_ps(_mm256_castsi256_ps(set), value));
 }
 
-/// Entry i adds the dimensions set in i, in their order, in units of 1 / per_unit.
-void write_group(const float* v, float per_unit, std::uint8_t* table) {
-  float least = 0;
-  for (int k = 0; k < 4; ++k) least += std::min(v[k], 0.0F);
-  __m256 sum = _mm256_set1_ps(0 - least);
-  QV_UNROLL for (int k = 0; k < 3; ++k) sum = add_where(sum, v[k], k);
-  const __m256 factor = _mm256_set1_ps(per_unit);
-  const __m256 with_last = _mm256_add_ps(sum, _mm256_set1_ps(v[3]));
-  const __m256i words = _mm256_packs_epi32(_mm256_cvtps_epi32(_mm256_mul_ps(sum, factor)),
-                                           _mm256_cvtps_epi32(_mm256_mul_ps(with_last, factor)));
+/// Entry i of a table adds the dimensions set in i, in their order, in units of 1 / per_unit.
+/// `values` holds the group in both lanes, `least` the sum of its negative values everywhere.
+QV_INLINE __m128i table_of_group(__m256 values, __m256 least, __m256 per_unit) {
+  __m256 sum = _mm256_sub_ps(_mm256_setzero_ps(), least);
+  sum = add_where<0>(sum, values);
+  sum = add_where<1>(sum, values);
+  sum = add_where<2>(sum, values);
+  const __m256 with_last = _mm256_add_ps(sum, _mm256_permute_ps(values, 0b11111111));
+  const __m256i words = _mm256_packs_epi32(_mm256_cvtps_epi32(_mm256_mul_ps(sum, per_unit)),
+                                           _mm256_cvtps_epi32(_mm256_mul_ps(with_last, per_unit)));
   const __m256i bytes = _mm256_packus_epi16(words, words);  // 0-3, 8-11 | 4-7, 12-15
-  const __m256i ordered =
-      _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 0, 4, 1, 5));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(table), _mm256_castsi256_si128(ordered));
+  return _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
 }
 
-#include "kernels/codes/groups.inc"
+void write_tables(const float* query, std::size_t n_groups, float per_unit, std::uint8_t* tables) {
+  const __m256 factor = _mm256_set1_ps(per_unit);
+  for (std::size_t g = 0; g < n_groups; ++g) {
+    const __m256 values = _mm256_broadcast_ps(reinterpret_cast<const __m128*>(query + g * 4));
+    const __m256 negative = _mm256_min_ps(values, _mm256_setzero_ps());
+    __m256 least = _mm256_add_ps(_mm256_permute_ps(negative, 0b00000000),
+                                 _mm256_permute_ps(negative, 0b01010101));
+    least = _mm256_add_ps(least, _mm256_permute_ps(negative, 0b10101010));
+    least = _mm256_add_ps(least, _mm256_permute_ps(negative, 0b11111111));
+    _mm_store_si128(reinterpret_cast<__m128i*>(table_of(tables, g)),
+                    table_of_group(values, least, factor));
+  }
+}
+
 #include "kernels/codes/tables.inc"
 
 /// A line of two blocks, bytes of equal place side by side: byte y of the dwords of 32 rows, of

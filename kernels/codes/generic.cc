@@ -20,7 +20,36 @@ void write_group(const float* v, float per_unit, std::uint8_t* table) {
   }
 }
 
-#include "kernels/codes/groups.inc"
+struct Ranges {
+  float widest;
+  float absolute;
+};
+
+/// A group's range is the sum of its values' magnitudes. The four partial sums are those of the
+/// vector levels.
+Ranges measure(const float* query, std::size_t n_groups) {
+  float widest = 0;
+  float sums[4] = {};
+  for (std::size_t g = 0; g < n_groups; ++g) {
+    const float* v = query + g * 4;
+    const float range = (std::fabs(v[0]) + std::fabs(v[1])) + (std::fabs(v[2]) + std::fabs(v[3]));
+    sums[g % 4] += range;
+    widest = std::max(widest, range);
+  }
+  return {widest, (sums[0] + sums[1]) + (sums[2] + sums[3])};
+}
+
+/// Address of a group's table: group g is half g % 2 of byte g / 2 % 4 of its line.
+std::uint8_t* table_of(std::uint8_t* tables, std::size_t g) {
+  return tables + g / 8 * 128 + g % 2 * 64 + g / 2 % 4 * 16;
+}
+
+void write_tables(const float* query, std::size_t n_groups, float per_unit, std::uint8_t* tables) {
+  for (std::size_t g = 0; g < n_groups; ++g) {
+    write_group(query + g * 4, per_unit, table_of(tables, g));
+  }
+}
+
 #include "kernels/codes/tables.inc"
 
 std::uint32_t sum_of(const CodeTables& query, const CodeBlocks& blocks, const std::byte* block,
