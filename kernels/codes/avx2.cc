@@ -5,13 +5,13 @@
 //
 // vpshufb, vpunpck, vpsrlw ymm: latency 1, two a cycle on Zen 3 and Golden Cove; vpaddw, vpand:
 // four and three. An addition of one cycle follows each look-up of two, so that two sums do not
-// wait for each other. allowed and to_bytes are scalar code.
+// wait for each other. to_bytes is scalar code.
 //
 // Measured on Zen 3 (family 25, model 1), g++ 12.2, shared, by steps_bench, one thread, 384
 // dimensions, before and now: scan 7.2 and 3.3 to 4.5 ns a row of 1 bit, 27 and 13 to 16 of 4 bits,
-// prepare 2.3 and 1.3 to 1.6 ns a dimension, keep_best 2.6 and 1.9 to 2.0 a hit, 256 of 2,048;
-// allowed 1.5 and .5 a row; to_bytes .26 a value. By codes_bench from memory: 80 to 90 % of the bandwidth
-// of reading.
+// prepare 2.3 and 1.3 to 1.6 ns a dimension, allowed 1.5 and .5 a row, keep_best 2.6 and 1.5 to 2.0
+// a hit, 256 of 2,048; to_bytes .26 a value. By codes_bench from memory: 80 to 90 % of the
+// bandwidth of reading.
 #if defined(__x86_64__)
 #include <immintrin.h>
 
