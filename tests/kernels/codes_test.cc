@@ -33,6 +33,12 @@ struct Rows {
     for (std::size_t b = 0; b < n_blocks; ++b) write(b);
   }
 
+  /// Sets all bits of all codes.
+  void fill() {
+    std::ranges::fill(codes, static_cast<std::uint8_t>((1U << blocks.n_bits) - 1));
+    for (std::size_t b = 0; b < blocks.n; ++b) write(b);
+  }
+
   void write(std::size_t b) {
     const std::size_t dim = blocks.n_lines * 32;
     Line* block = memory.data() + b * blocks.block_bytes() / 64;
@@ -108,7 +114,7 @@ Found scan(const KernelTable& table, const CodeTables& tables, const CodeBlocks&
 
 TEST(Codes, EstimatesAreThoseOfTheDefinitionButForRoundedTables) {
   std::mt19937 random(3);
-  for (const std::uint32_t n_lines : {2U, 3U, 12U, 25U}) {
+  for (const std::uint32_t n_lines : {2U, 3U, 12U, 25U, 33U, 64U}) {
     for (const std::uint32_t n_bits : {1U, 2U, 4U, 8U}) {
       const Rows rows(5, n_lines, n_bits, random);
       Query query(n_lines, random);
@@ -132,11 +138,15 @@ TEST(Codes, EstimatesAreThoseOfTheDefinitionButForRoundedTables) {
 TEST(Codes, LevelsAgreeOnEveryBit) {
   std::mt19937 random(5);
   for (int round = 0; round < 60; ++round) {
-    const auto n_lines = static_cast<std::uint32_t>(2 + random() % 30);
+    const auto n_lines = static_cast<std::uint32_t>(2 + random() % 80);
     const auto n_bits = static_cast<std::uint32_t>(1 + random() % 8);
-    const Rows rows(1 + random() % 40, n_lines, n_bits, random);
+    Rows rows(1 + random() % 40, n_lines, n_bits, random);
     Query query(n_lines, random);
-    if (round == 0) std::fill(query.values.begin(), query.values.end(), 0.0F);
+    if (round == 0) std::ranges::fill(query.values, 0.0F);
+    if (round % 10 == 1) {  // the largest sums there are
+      std::ranges::fill(query.values, 1.0F);
+      rows.fill();
+    }
     std::vector<std::uint16_t> allowed(rows.blocks.n);
     for (auto& mask : allowed) mask = static_cast<std::uint16_t>(random() % 3 == 0 ? 0 : random());
     const float threshold = round % 2 == 0 ? kNever : 0.5F;
