@@ -176,8 +176,8 @@ std::set<std::string> Committer::frozen() const {
 
 void Committer::forget_only(const std::set<ShardName>& dropped) {
   MutexLock lock(mutex_);
-  std::erase_if(forgotten_, [&](const ShardName& shard) {
-    return !dropped.contains(shard) && !pending_.contains(shard);
+  std::erase_if(forgotten_, [&dropped, &pending = pending_](const ShardName& shard) {
+    return !dropped.contains(shard) && !pending.contains(shard);
   });
 }
 
@@ -270,8 +270,8 @@ void Committer::on_applied(NodeId peer, const ShardName& shard, EntryNumber numb
 
 bool Committer::has_applied(NodeId peer, const Tails& targets) const {
   const auto of_peer = applied_.find(peer);
+  if (of_peer == applied_.end()) return targets.empty();
   return std::ranges::all_of(targets, [&](const auto& target) {
-    if (of_peer == applied_.end()) return false;
     const auto found = of_peer->second.find(target.first);
     return found != of_peer->second.end() && found->second >= target.second;
   });

@@ -99,8 +99,8 @@ Decoded<engine::JudgedQuery> decode_judged(Element element, const Path& path) {
   QV_TRY(judged.relevant, decode_ids(relevant, at_relevant));
   if (judged.relevant.empty()) return out_of_range(at_relevant, "[]", "at least one id");
   std::ranges::sort(judged.relevant);
-  const auto repeated = std::ranges::unique(judged.relevant);
-  judged.relevant.erase(repeated.begin(), repeated.end());
+  const auto repeated = std::unique(judged.relevant.begin(), judged.relevant.end());
+  judged.relevant.erase(repeated, judged.relevant.end());
   return judged;
 }
 
