@@ -208,14 +208,7 @@ QV_INLINE PairSums pair_sums(const std::byte* block, const std::byte* other,
   return sums;
 }
 
-/// Block `b`, or behind the last block, memory at `blocks.next`.
-QV_INLINE void prefetch(const CodeBlocks& blocks, std::size_t b) {
-  const std::size_t n_bytes = blocks.block_bytes();
-  if (b >= blocks.n && blocks.next == nullptr) return;
-  const std::byte* from =
-      b < blocks.n ? blocks.first + b * n_bytes : blocks.next + (b - blocks.n) * n_bytes;
-  prefetch_bytes<Nearness::kL2>(from, n_bytes);
-}
+#include "kernels/codes/ahead.inc"
 
 struct Scale {
   __m256 step;

@@ -136,14 +136,7 @@ QV_INLINE void append(__mmask16 kept, __m512 estimates, __m512i positions, CodeH
   hits.n += static_cast<std::size_t>(__builtin_popcount(kept));
 }
 
-/// Block `b`, or behind the last block, memory at `blocks.next`.
-QV_INLINE void prefetch(const CodeBlocks& blocks, std::size_t b) {
-  const std::size_t n_bytes = blocks.block_bytes();
-  if (b >= blocks.n && blocks.next == nullptr) return;
-  const std::byte* from =
-      b < blocks.n ? blocks.first + b * n_bytes : blocks.next + (b - blocks.n) * n_bytes;
-  prefetch_bytes<Nearness::kL2>(from, n_bytes);
-}
+#include "kernels/codes/ahead.inc"
 
 template <bool one_bit>
 std::size_t scan_blocks(const CodeTables& query, const CodeBlocks& blocks, float base,
