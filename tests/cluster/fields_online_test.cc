@@ -56,7 +56,7 @@ TEST_F(FieldsOnlineTest, FieldsChangeWhileEntriesAreApplied) {
   stop = true;
   for (auto& writer : writers) writer.join();
   auto last = point(99, "last");
-  last.points[0].vectors.emplace_back("f19", std::vector<float>(21, 1.0F));
+  last.points[0].vectors.push_back({"f19", std::vector<float>(21, 1.0F)});
   ASSERT_TRUE(update(leads->database(), "docs", last));
   const auto expected = points(leads->database(), "docs");
   const auto expected_fields = fields(*leads);

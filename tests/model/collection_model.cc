@@ -162,8 +162,9 @@ std::optional<std::vector<CollectionModel::Hit>> CollectionModel::texts(
   if (named.empty()) named.push_back({query.using_field, 1});
   std::vector<KeyReference> keys;
   for (const auto& [key, boost] : named) {
-    const auto index = std::find_if(config_.indexes.begin(), config_.indexes.end(),
-                                    [&](const auto& one) { return one.key == key && one.scoring; });
+    const auto index =
+        std::find_if(config_.indexes.begin(), config_.indexes.end(),
+                     [&key = key](const auto& one) { return one.key == key && one.scoring; });
     if (index == config_.indexes.end()) return std::nullopt;
     keys.emplace_back(*index, match, boost);
   }

@@ -237,7 +237,7 @@ TEST_F(RpcRights, WhatNeedsARightToChangeSaysWhatItChanges) {
 TEST_F(RpcRights, TheTableNamesMethodsThatExist) {
   const auto methods = all_methods();
   for (const auto& [name, needed] : needs()) {
-    EXPECT_TRUE(std::any_of(methods.begin(), methods.end(), [&](const Method& method) {
+    EXPECT_TRUE(std::any_of(methods.begin(), methods.end(), [&name = name](const Method& method) {
       return method.name == name;
     })) << name;
   }
