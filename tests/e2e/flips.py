@@ -92,11 +92,15 @@ class Model:
         return answer.result
 
     def stored(self):
-        """All points as the server has them; None if it refused."""
+        """All points as the server has them, none if the answer is no JSON; None if it refused."""
         answer = self.server.post(self.path("points/scroll"), {"limit": 10 * len(self.points) + 10,
                                                                "with_payload": True, "with_vector": True})
         if answer.status == 503:
             return None
+        try:
+            answer.json
+        except ValueError:  # a flipped bit in a payload
+            return {}
         return {point["id"]: {key: point.get(key) for key in ("id", "vector", "payload")}
                 for point in answer.result["points"]}
 
