@@ -28,10 +28,7 @@ QV_TARGET_BEGIN(QV_AVX2)
 namespace quiver::avx2 {
 namespace {
 
-struct Ranges {
-  float widest;
-  float absolute;
-};
+#include "kernels/codes/groups.inc"
 
 /// Lanes 0 and 4 hold (|v0| + |v1|) + (|v2| + |v3|) of two groups.
 QV_INLINE __m256 ranges_of(const float* query) {
@@ -57,11 +54,6 @@ Ranges measure(const float* query, std::size_t n_groups) {
   _mm256_store_ps(lanes[2], widest);
   return {std::max(lanes[2][0], lanes[2][4]),
           (lanes[0][0] + lanes[0][4]) + (lanes[1][0] + lanes[1][4])};
-}
-
-/// Address of a group's table: group g is half g % 2 of byte g / 2 % 4 of its line.
-std::uint8_t* table_of(std::uint8_t* tables, std::size_t g) {
-  return tables + g / 8 * 128 + g % 2 * 64 + g / 2 % 4 * 16;
 }
 
 /// `sum`, plus value `k` in lanes whose number has bit `k`.
@@ -270,9 +262,8 @@ QV_INLINE void append(unsigned kept, const float* estimates, std::uint32_t posit
 std::size_t scan(const CodeTables& query, const CodeBlocks& blocks, float base, float threshold,
                  const std::uint16_t* allowed, std::uint32_t first_position, CodeHits& hits) {
   constexpr std::size_t kRows = CodeBlocks::kRows;
-  constexpr std::size_t kAheadBytes = 4096;
   const std::size_t block_bytes = blocks.block_bytes();
-  const std::size_t n_ahead = kAheadBytes / block_bytes + 1;
+  const std::size_t n_ahead = blocks_ahead(blocks);
   const float offset = -0.5F * static_cast<float>((1U << blocks.n_bits) - 1) * query.absolute;
   const Scale scale{_mm256_set1_ps(query.step), _mm256_set1_ps(offset), _mm256_set1_ps(base),
                     _mm256_set1_ps(threshold)};
@@ -348,6 +339,7 @@ void allowed_of(const std::uint32_t* rows, std::size_t n_blocks, const std::uint
 }
 
 #include "kernels/codes/scalar.inc"
+
 /// Stores never pass the loads, because the count never passes the position.
 void compress(CodeHits& hits, float bar) {
   const std::size_t n = std::exchange(hits.n, 0);

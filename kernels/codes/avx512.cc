@@ -30,10 +30,7 @@ QV_TARGET_BEGIN(QV_AVX512)
 namespace quiver::avx512 {
 namespace {
 
-struct Ranges {
-  float widest;
-  float absolute;
-};
+#include "kernels/codes/groups.inc"
 
 /// Lane 4 j holds (v0 + v1) + (v2 + v3) of group j.
 QV_INLINE __m512 add_by_pairs(__m512 values) {
@@ -60,11 +57,6 @@ Ranges measure(const float* query, std::size_t n_groups) {
   alignas(64) float lanes[16];
   _mm512_store_ps(lanes, sums);
   return {_mm512_reduce_max_ps(widest), (lanes[0] + lanes[4]) + (lanes[8] + lanes[12])};
-}
-
-/// Address of a group's table: group g is half g % 2 of byte g / 2 % 4 of its line.
-std::uint8_t* table_of(std::uint8_t* tables, std::size_t g) {
-  return tables + g / 8 * 128 + g % 2 * 64 + g / 2 % 4 * 16;
 }
 
 /// Broadcasts lane `lane` of `values`.
@@ -142,7 +134,6 @@ template <bool one_bit>
 std::size_t scan_blocks(const CodeTables& query, const CodeBlocks& blocks, float base,
                         float threshold, const std::uint16_t* allowed, std::uint32_t first_position,
                         CodeHits& hits) {
-  constexpr std::size_t kAheadBytes = 4096;
   const std::uint32_t n_bits = one_bit ? 1 : blocks.n_bits;
   const std::size_t block_bytes = blocks.block_bytes();
   const __m512 step = _mm512_set1_ps(query.step);
@@ -151,7 +142,7 @@ std::size_t scan_blocks(const CodeTables& query, const CodeBlocks& blocks, float
   const __m512 bases = _mm512_set1_ps(base);
   const __m512 bar = _mm512_set1_ps(threshold);
   const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  const std::size_t n_ahead = kAheadBytes / block_bytes + 1;
+  const std::size_t n_ahead = blocks_ahead(blocks);
   const std::byte* block = blocks.first;
   for (std::size_t b = 0; b < blocks.n; ++b, block += block_bytes) {
     if (hits.n + CodeBlocks::kRows > hits.room) return b;

@@ -20,10 +20,7 @@ void write_group(const float* v, float per_unit, std::uint8_t* table) {
   }
 }
 
-struct Ranges {
-  float widest;
-  float absolute;
-};
+#include "kernels/codes/groups.inc"
 
 /// A group's range is the sum of its values' magnitudes. The four partial sums are those of the
 /// vector levels.
@@ -37,11 +34,6 @@ Ranges measure(const float* query, std::size_t n_groups) {
     widest = std::max(widest, range);
   }
   return {widest, (sums[0] + sums[1]) + (sums[2] + sums[3])};
-}
-
-/// Address of a group's table: group g is half g % 2 of byte g / 2 % 4 of its line.
-std::uint8_t* table_of(std::uint8_t* tables, std::size_t g) {
-  return tables + g / 8 * 128 + g % 2 * 64 + g / 2 % 4 * 16;
 }
 
 void write_tables(const float* query, std::size_t n_groups, float per_unit, std::uint8_t* tables) {
