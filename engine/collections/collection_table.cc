@@ -98,6 +98,12 @@ std::vector<CollectionTable::EntryPtr> CollectionTable::all() const {
   return all;
 }
 
+CollectionTable::EntryPtr CollectionTable::after(const EntryPtr& entry) const {
+  MutexLock lock(mutex_);
+  const auto next = entry == nullptr ? entries_.begin() : entries_.upper_bound(entry->name);
+  return next == entries_.end() ? nullptr : next->second;
+}
+
 Result<std::shared_ptr<CollectionImpl>> CollectionTable::open(const std::string& name_or_alias) {
   while (true) {
     auto opened = open_once(name_or_alias);
@@ -359,18 +365,19 @@ bool CollectionTable::close_if_unused(CollectionEntry& entry) {
   return true;
 }
 
-void CollectionTable::tick() {
-  for (const auto& entry : all()) {
-    const auto open = entry->now();
-    if (open == nullptr) continue;
-    if (open->can_finish_closing()) {
-      finish_closing(*entry);
-      continue;
-    }
-    open->tick();
-    note_place(*entry, open->check_place());
+void CollectionTable::tick() noexcept {
+  for (auto entry = after(nullptr); entry != nullptr; entry = after(entry)) {
+    run_logged("a tick of a collection", [&] { tick(*entry); });
   }
-  close_idle();
+  run_logged("closing idle collections", [this] { close_idle(); });
+}
+
+void CollectionTable::tick(CollectionEntry& entry) {
+  const auto open = entry.now();
+  if (open == nullptr) return;
+  if (open->can_finish_closing()) return finish_closing(entry);
+  open->tick();
+  note_place(entry, open->check_place());
 }
 
 /// A collection that did not close in time for its replacement: the next request opens it anew.

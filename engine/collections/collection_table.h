@@ -142,8 +142,8 @@ class CollectionTable {
   /// Reads the logs of all collections, which takes long. A collection that is opened meanwhile is
   /// checked by that. Not for the executors: it waits for openings, which may wait for them.
   void check_all_logs();
-  /// For all open collections.
-  void tick();
+  /// For all open collections. What fails in one is logged, and the others have their turn.
+  void tick() noexcept;
   /// Opens none from now on, and ends `check_all_logs` early.
   void refuse_openings() { closed_ = true; }
   /// Closes all collections. kDeadlineExceeded at once if one does not end in time.
@@ -151,6 +151,10 @@ class CollectionTable {
 
  private:
   void add(EntryPtr entry) QV_EXCLUDES(mutex_);
+  /// The next one by name, nullptr after the last; the first after nullptr. Allocates nothing, so
+  /// that ticks reach every shard without memory.
+  [[nodiscard]] EntryPtr after(const EntryPtr& entry) const QV_EXCLUDES(mutex_);
+  void tick(CollectionEntry& entry);
   [[nodiscard]] EntryPtr find_named(const std::string& name_or_alias) const QV_EXCLUDES(mutex_);
   [[nodiscard]] std::string path_of(const CollectionEntry& entry) const;
   /// kAborted if the collection was dropped or replaced meanwhile: look again.

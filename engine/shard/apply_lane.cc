@@ -64,8 +64,11 @@ bool ApplyLane::put_off() {
 void ApplyLane::refuse_overdue() noexcept {
   run_logged("refusing updates that waited too long", [this] {
     if (!bulk_.is_open() && !waits_for_seal()) return;
-    const Error reason(Code::kUnavailable, describe_wait());
-    for (auto& [request, n_bytes, result] : queue_.take_overdue()) answer(request, fail(reason));
+    const auto reason =
+        guarded([this]() -> Result<> { return fail(Code::kUnavailable, describe_wait()); });
+    for (auto& [request, n_bytes, result] : queue_.take_overdue()) {
+      answer(request, fail(reason.error()));
+    }
   });
 }
 

@@ -114,7 +114,8 @@ void Shard::tick() noexcept {
   run_logged("a tick", [this] {
     const bool has_work = common_.wants_tick || indexes_.is_drift_due() || table_.has_damage() ||
                           queue_.has_overdue();
-    if (has_work && !common_.closed) common_.lane.post([this] { on_tick(); });
+    if (!has_work || common_.closed || tick_task_.is_posted.exchange(true)) return;
+    common_.lane.post(Task::borrow(tick_task_));
   });
 }
 

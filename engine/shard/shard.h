@@ -9,6 +9,7 @@
 // Each part below says at its top which of its functions belong to the lane.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -108,12 +109,23 @@ class Shard {
   [[nodiscard]] bool has_no_work();
 
  private:
-  /// Borrowed by the lane, so that the queue is served whether there is memory or not.
+  // Borrowed by the lane, so that updates are served and refused whether there is memory or not.
   class DrainTask final : public Task::Callable {
    public:
     explicit DrainTask(Shard& shard) : shard_(shard) {}
     void call() override { shard_.drain(); }
     void release() noexcept override {}
+
+   private:
+    Shard& shard_;
+  };
+  class TickTask final : public Task::Callable {
+   public:
+    explicit TickTask(Shard& shard) : shard_(shard) {}
+    void call() override { shard_.on_tick(); }
+    void release() noexcept override { is_posted = false; }
+
+    std::atomic<bool> is_posted = false;
 
    private:
     Shard& shard_;
@@ -139,6 +151,7 @@ class Shard {
   const std::unique_ptr<ShardLog> log_;
   ReplicatedLog* replicated_ = nullptr;  ///< `log_`, if it is one
   DrainTask drain_task_{*this};
+  TickTask tick_task_{*this};
   UpdateQueue queue_{common_.lane, drain_task_, context_.max_queued_bytes};
   ColumnBuilds columns_{common_, table_, status_, [this] { maintenance_.start_due_jobs(); }};
   IndexWork indexes_{common_, context_, table_, status_, [this] { maintenance_.start_due_jobs(); }};

@@ -172,9 +172,11 @@ TEST_F(CheckedFilesTest, MemoryIsLeftAsItWas) {
   volatile std::byte byte = bytes[100 * kPageBytes];
   byte = bytes[777 * kPageBytes];
   (void)byte;
-  ASSERT_EQ(n_pages_in_memory(bytes), n_left + 2);
+  const std::size_t n_read = n_pages_in_memory(bytes);  // 2, or as many as the system reads at once
+  ASSERT_GE(n_read, 2);
+  ASSERT_LT(n_read, n_pages / 2);
   EXPECT_TRUE(check_again(*reader.file()));
-  EXPECT_EQ(n_pages_in_memory(bytes), n_left + 2);
+  EXPECT_EQ(n_pages_in_memory(bytes), n_read);
   for (std::size_t at = 0; at < bytes.size(); at += kPageBytes) byte = bytes[at];
   EXPECT_TRUE(check_again(*reader.file()));
   EXPECT_EQ(n_pages_in_memory(bytes), n_pages);
