@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -34,6 +35,8 @@ using testing_support::FailingAllocations;
 constexpr std::uint32_t kRequests = 150;
 /// Safety limit: a child that has not ended by then is stuck.
 constexpr unsigned kChildSeconds = 120;
+/// While a bulk load cannot be ended, updates wait, and each is refused after this time.
+constexpr auto kUpdatePatience = std::chrono::milliseconds(300);
 constexpr int kLost = 3;
 constexpr int kRefused = 4;
 constexpr int kNotOpened = 5;
@@ -153,7 +156,8 @@ bool send_step(engine::Collection& collection, std::uint64_t seed, std::uint32_t
   auto request = request_of(*config, seed, number);
   if (is_chunk(number)) return send_chunk(collection, request, number);
   const auto ack = number % 2 == 0 ? Ack::kVisible : Ack::kDurable;
-  return update(collection, std::move(request), ack).has_value();
+  const engine::UpdateTerms terms(ack, Deadline::after(kUpdatePatience));
+  return update(collection, std::move(request), terms).has_value();
 }
 
 CollectionModel model_of(std::uint64_t seed, const std::string& answers) {

@@ -69,10 +69,10 @@ engine::DatabaseOptions small_options(const std::string& directory) {
 }
 
 Result<std::vector<engine::UpdateResult>> update(engine::Collection& collection, Request request,
-                                                 Ack ack) {
+                                                 const engine::UpdateTerms& terms) {
   auto promise = std::make_shared<std::promise<Result<std::vector<engine::UpdateResult>>>>();
   auto answer = promise->get_future();
-  QV_TRY(collection.update(std::move(request), ack,
+  QV_TRY(collection.update(std::move(request), terms,
                            [promise](auto result) { promise->set_value(std::move(result)); }));
   return answer.get();
 }

@@ -20,7 +20,8 @@ inline constexpr const char* kCollection = "points";
 
 /// Sends one update and waits for it.
 [[nodiscard]] Result<std::vector<engine::UpdateResult>> update(engine::Collection& collection,
-                                                               Request request, engine::Ack ack);
+                                                               Request request,
+                                                               const engine::UpdateTerms& terms);
 
 class Runner {
  public:
