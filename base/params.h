@@ -24,10 +24,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/variant.h"
 
 namespace quiver {
 
-using ParamValue = std::variant<bool, std::int64_t, double, std::string>;
+using ParamValue = Variant<bool, std::int64_t, double, std::string>;
 /// Names with numbers, bools or strings: the user's input, not yet checked.
 using KeyValues = std::map<std::string, ParamValue, std::less<>>;
 

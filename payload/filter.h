@@ -11,10 +11,11 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/variant.h"
 
 namespace quiver::payload {
 
-using MatchScalar = std::variant<std::string, std::int64_t, bool>;
+using MatchScalar = Variant<std::string, std::int64_t, bool>;
 
 struct MatchValue {
   MatchScalar value;

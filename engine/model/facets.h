@@ -6,13 +6,14 @@
 #include <string>
 #include <variant>
 
+#include "base/variant.h"
 #include "engine/model/shard_key.h"
 #include "payload/filter.h"
 
 namespace quiver::engine {
 
 /// A keyword, a UUID (as lower-case text), an integer or a bool.
-using FacetValue = std::variant<std::string, std::int64_t, bool>;
+using FacetValue = Variant<std::string, std::int64_t, bool>;
 
 /// Asks for the most frequent values under `key`, which needs a payload index of these kinds.
 struct FacetRequest {

@@ -7,12 +7,13 @@
 #include <variant>
 #include <vector>
 
+#include "base/variant.h"
 #include "engine/model/query.h"
 
 namespace quiver::engine {
 
 /// The payload value that the hits of a group share. An i64 is negative.
-using GroupId = std::variant<std::string, std::uint64_t, std::int64_t>;
+using GroupId = Variant<std::string, std::uint64_t, std::int64_t>;
 
 /// The collection whose point is shown beside a group: the one whose id is the group's value.
 struct GroupLookup {

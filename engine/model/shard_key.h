@@ -8,10 +8,12 @@
 #include <variant>
 #include <vector>
 
+#include "base/variant.h"
+
 namespace quiver::engine {
 
 /// The name of a group of shards, chosen by the user. A number differs from its text.
-using ShardKey = std::variant<std::string, std::uint64_t>;
+using ShardKey = Variant<std::string, std::uint64_t>;
 
 /// Longest text of a key, bytes.
 inline constexpr std::size_t kMaxShardKeyBytes = 1024;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/variant.h"
 #include "engine/model/config.h"
 #include "engine/model/operation.h"
 #include "engine/model/row.h"
@@ -40,7 +41,7 @@ struct PreparedChange {
     kDeleteVectors,
   };
   Kind kind = Kind::kDelete;
-  std::variant<std::vector<PointId>, PredicatePtr> points;
+  Variant<std::vector<PointId>, PredicatePtr> points;
   std::string payload;                   ///< kSetPayload, kOverwritePayload
   std::optional<payload::JsonPath> key;  ///< kSetPayload, kOverwritePayload
   std::vector<payload::JsonPath> keys;   ///< kDeleteKeys

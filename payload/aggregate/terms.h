@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "base/observe/memory_budget.h"
+#include "base/variant.h"
 #include "payload/aggregate/collector.h"
 
 namespace quiver::payload {
 
 /// A string as documents have it, an integer of 64 bits with a sign, or a bool.
-using Term = std::variant<std::string, std::int64_t, bool>;
+using Term = Variant<std::string, std::int64_t, bool>;
 
 struct TermCount {
   Term term;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/variant.h"
 
 namespace quiver::payload {
 
@@ -65,8 +66,7 @@ class Value {
   friend bool operator==(const Value& a, const Value& b);
 
  private:
-  std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Array,
-               Object>
+  Variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Array, Object>
       data_;
 };
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/variant.h"
 
 namespace quiver::service::access {
 
@@ -48,7 +49,7 @@ struct CollectionGrant {
 
 /// A token is valid only while a point of a collection has all these payload values.
 struct ValueExists {
-  using Value = std::variant<std::string, std::int64_t, bool>;
+  using Value = Variant<std::string, std::int64_t, bool>;
   struct Match {
     std::string key;  ///< path in the payload
     Value value;

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/variant.h"
 #include "service/tracing/trace_context.h"
 
 namespace quiver::service::tracing {
@@ -28,7 +29,7 @@ struct Stage {
 
 struct Attribute {
   std::string_view key;  ///< static text
-  std::variant<std::string, std::int64_t> value;
+  Variant<std::string, std::int64_t> value;
 };
 
 /// The stages of one request, in order. Further ones are left out.

@@ -27,11 +27,20 @@ rocksdb::Options options_for(const Runtime& runtime, std::size_t row_bytes) {
 class RowFileWriter::Impl {
  public:
   explicit Impl(const rocksdb::Options& options)
-      : writer_(rocksdb::EnvOptions(options), options, nullptr, /*invalidate_page_cache=*/false) {}
-  rocksdb::SstFileWriter& operator*() { return writer_; }
+      : writer_(std::make_unique<rocksdb::SstFileWriter>(
+            rocksdb::EnvOptions(options), options, nullptr, /*invalidate_page_cache=*/false)) {}
+  rocksdb::SstFileWriter& operator*() { return *writer_; }
+  rocksdb::Status finish() {
+    try {
+      return writer_->Finish();
+    } catch (...) {
+      (void)writer_.release();  // its destructor would end the process: it is left in memory
+      throw;
+    }
+  }
 
  private:
-  rocksdb::SstFileWriter writer_;
+  std::unique_ptr<rocksdb::SstFileWriter> writer_;
 };
 
 RowFileWriter::RowFileWriter(std::string path, std::shared_ptr<const Runtime> runtime)
@@ -51,7 +60,7 @@ Result<> RowFileWriter::add(const PointId& id, std::string_view row) {
 
 Result<> RowFileWriter::finish() {
   if (impl_ == nullptr) return fail(Code::kInternal, "a file of rows is finished without a row");
-  QV_TRY(to_result((**impl_).Finish(), "write to", path_));
+  QV_TRY(to_result(impl_->finish(), "write to", path_));
   const auto parent = std::filesystem::path(path_).parent_path().string();
   std::unique_ptr<rocksdb::FSDirectory> directory;
   const auto& files = runtime_->shared().env->GetFileSystem();

@@ -267,7 +267,7 @@ class EngineMemory : public ::testing::Test {
     std::filesystem::create_directories(root_);
     Runner(small_options((root_ / "data").string()), lively_config());  // creates the collection
     const int status = run_child(seed, trial);
-    const std::string said = read_text((root_ / "said").string());
+    const std::string said = said_by_child();
     if (WIFEXITED(status)) {
       EXPECT_EQ(WEXITSTATUS(status), 0) << said;
       return true;
@@ -278,6 +278,8 @@ class EngineMemory : public ::testing::Test {
     check_after_end(seed);
     return false;
   }
+
+  std::string said_by_child() const { return read_text((root_ / "said").string()); }
 
  private:
   /// RocksDB is not safe against exceptions: a memtable whose allocation fails ends in one of its
@@ -386,7 +388,8 @@ TEST_F(EngineMemory, AnyNth) {
                  std::to_string(trial.failing.min_bytes) + " bytes, " +
                  (is_once ? "number " : "every ") + std::to_string(n));
     const bool has_outlived = outlives(seed, trial);
-    EXPECT_TRUE(has_outlived || std::string(trial.failing.thread) != "background");
+    EXPECT_TRUE(has_outlived || std::string(trial.failing.thread) != "background")
+        << said_by_child();
     note_soak("processes", 1);
     note_soak(has_outlived ? "lived" : "ended with a reason", 1);
   });

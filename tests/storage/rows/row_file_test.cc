@@ -5,11 +5,13 @@
 
 #include <filesystem>
 #include <map>
+#include <new>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "storage/rows/shard_store.h"
+#include "tests/support/failing_allocation.h"
 
 namespace quiver::storage {
 namespace {
@@ -118,6 +120,23 @@ TEST_F(RowFileTest, SpaceOfIngestedRowsIsReclaimed) {
   EXPECT_LT(store_->disk_bytes(), full / 4);
   EXPECT_EQ(store_->stats().rows_deleted, 0U);
   expect_rows({});
+}
+
+/// A writer whose last step ran out of memory is destroyed like any other.
+TEST_F(RowFileTest, FinishingWithoutMemoryIsSurvived) {
+  int n_failed = 0;
+  for (bool is_over = false; !is_over; ++n_failed) {
+    auto file = store_->new_row_file("a.rows");
+    ASSERT_TRUE(file.add(PointId::number(1), std::string(2000, 'x')));
+    testing_support::fail_allocations(n_failed, 1);
+    try {
+      is_over = file.finish().has_value();
+    } catch (const std::bad_alloc&) {
+    }
+    testing_support::fail_allocations(0, 0);
+  }
+  EXPECT_GT(n_failed, 10);
+  ASSERT_TRUE(store_->ingest(std::vector<std::string>{"a.rows"}));
 }
 
 TEST_F(RowFileTest, IdsMustAscend) {
