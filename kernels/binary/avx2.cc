@@ -97,10 +97,82 @@ struct Plane : Codes {
 
 #include "kernels/binary/estimates.inc"
 
+// The planes of a query, and their upper halves of bytes: a row is split once for all planes.
+struct SplitQuery {
+  static constexpr std::size_t kMaxStride = 512;
+  static constexpr std::size_t kPlanes = 4;
+
+  SplitQuery(const SignQueryView& view, std::size_t stride) {
+    for (std::size_t p = 0; p < kPlanes; ++p) {
+      for (std::size_t i = 0; i < stride; i += 32) {
+        const __m256i plane = Codes::load(view.planes + p * stride + i);
+        const __m256i low_half = _mm256_set1_epi8(0x0f);
+        auto* at = reinterpret_cast<__m256i*>(halves + (i * kPlanes + p * 32) * 2);
+        _mm256_store_si256(at, _mm256_and_si256(plane, low_half));
+        _mm256_store_si256(at + 1, _mm256_and_si256(_mm256_srli_epi16(plane, 4), low_half));
+      }
+    }
+  }
+
+  alignas(32) std::uint8_t halves[2 * kPlanes * kMaxStride];  // [stride / 32, plane, half, 32]
+};
+
+// Sum over the planes of 2^plane times the bits that row and plane share, in 64-bit lanes. Tables
+// hold the counts times 2^plane; the sum of a byte is at most 8 * 15.
+inline __m256i weighted_counts(const SplitQuery& query, std::size_t stride, const std::byte* row) {
+  const __m256i low_half = _mm256_set1_epi8(0x0f);
+  __m256i sum = _mm256_setzero_si256();
+  for (std::size_t i = 0; i < stride; i += 32) {
+    const __m256i bits = Codes::load(row + i);
+    const __m256i low = _mm256_and_si256(bits, low_half);
+    const __m256i high = _mm256_and_si256(_mm256_srli_epi16(bits, 4), low_half);
+    const auto* halves =
+        reinterpret_cast<const __m256i*>(query.halves + i * SplitQuery::kPlanes * 2);
+    __m256i counts = _mm256_setzero_si256();
+    unrolled<SplitQuery::kPlanes>([&](auto p) QV_INLINE_LAMBDA {
+      constexpr char k = 1 << p;
+      const __m256i table = _mm256_broadcastsi128_si256(
+          _mm_setr_epi8(0, k, k, 2 * k, k, 2 * k, 2 * k, 3 * k, k, 2 * k, 2 * k, 3 * k, 2 * k,
+                        3 * k, 3 * k, 4 * k));
+      const __m256i of_low =
+          _mm256_shuffle_epi8(table, _mm256_and_si256(low, _mm256_load_si256(halves + 2 * p)));
+      const __m256i of_high =
+          _mm256_shuffle_epi8(table, _mm256_and_si256(high, _mm256_load_si256(halves + 2 * p + 1)));
+      counts = _mm256_add_epi8(counts, _mm256_add_epi8(of_low, of_high));
+    });
+    sum = _mm256_add_epi64(sum, _mm256_sad_epu8(counts, _mm256_setzero_si256()));
+  }
+  return sum;
+}
+
+// Lanes are below 2^32: those of two rows share a register.
+inline __m128i dots_of_four(const SplitQuery& query, std::size_t stride,
+                            const std::byte* const (&rows)[4]) {
+  const __m256i ab =
+      _mm256_or_si256(weighted_counts(query, stride, rows[0]),
+                      _mm256_slli_epi64(weighted_counts(query, stride, rows[1]), 32));
+  const __m256i cd =
+      _mm256_or_si256(weighted_counts(query, stride, rows[2]),
+                      _mm256_slli_epi64(weighted_counts(query, stride, rows[3]), 32));
+  const __m256i sums =
+      _mm256_add_epi32(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd));
+  return _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+}
+
+#include "kernels/binary/fours.inc"
+
+void estimate_rows(const SignQueryView& query, const SignCodes& codes, const std::uint32_t* ids,
+                   std::size_t n, float* out) {
+  if (codes.stride > SplitQuery::kMaxStride || codes.stride % 32 != 0) {
+    return estimate<BitPlanes>(query, codes, ids, n, out);
+  }
+  estimate_by_fours(SplitQuery(query, codes.stride), query, codes, ids, n, out);
+}
+
 }  // namespace
 
 constinit const BinaryKernels kBinaryKernels = {kForms<ByteSums<Hamming>>, kForms<ByteSums<Common>>,
-                                                kForms<BitPlanes>, estimate<BitPlanes>};
+                                                kForms<BitPlanes>, estimate_rows};
 
 }  // namespace quiver::avx2
 QV_TARGET_END

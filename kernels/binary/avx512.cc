@@ -86,51 +86,24 @@ inline __m512i weighted_counts(const SignQueryView& query, std::size_t stride,
   return sum;
 }
 
-inline __m128 factors_at(const SignCodes& codes, const std::byte* row) {
-  return _mm_loadu_ps(reinterpret_cast<const float*>(row + codes.n_bit_bytes));
+inline __m128i dots_of_four(const SignQueryView& query, std::size_t stride,
+                            const std::byte* const (&rows)[4]) {
+  return sum_lanes_of_four(
+      weighted_counts(query, stride, rows[0]), weighted_counts(query, stride, rows[1]),
+      weighted_counts(query, stride, rows[2]), weighted_counts(query, stride, rows[3]));
 }
 
-// Four rows: their factors are transposed into registers of scales, addends and counts.
-inline __m128 estimate_four(const SignQueryView& query, const SignCodes& codes,
-                            const std::uint32_t* ids) {
-  const std::byte* rows[4];
-  unrolled<4>([&](auto r) QV_INLINE_LAMBDA { rows[r] = codes.rows + ids[r] * codes.stride; });
-  const __m128i dots = sum_lanes_of_four(
-      weighted_counts(query, codes.stride, rows[0]), weighted_counts(query, codes.stride, rows[1]),
-      weighted_counts(query, codes.stride, rows[2]), weighted_counts(query, codes.stride, rows[3]));
-  __m128 scales = factors_at(codes, rows[0]);
-  __m128 adds = factors_at(codes, rows[1]);
-  __m128 ones = factors_at(codes, rows[2]);
-  __m128 unused = factors_at(codes, rows[3]);
-  _MM_TRANSPOSE4_PS(scales, adds, ones, unused);
-  const __m128 weighted = _mm_add_ps(_mm_mul_ps(_mm_set1_ps(query.least), ones),
-                                     _mm_mul_ps(_mm_set1_ps(query.step), _mm_cvtepi32_ps(dots)));
-  const __m128 product = _mm_sub_ps(weighted, _mm_set1_ps(query.half_sum));
-  const __m128 score =
-      _mm_add_ps(_mm_set1_ps(query.base), _mm_add_ps(adds, _mm_mul_ps(scales, product)));
-  return _mm_mask_blend_ps(_mm_cmp_ps_mask(score, score, _CMP_UNORD_Q), score,
-                           _mm_set1_ps(std::numeric_limits<float>::max()));
-}
+#include "kernels/binary/fours.inc"
 
-void estimate_by_fours(const SignQueryView& query, const SignCodes& codes, const std::uint32_t* ids,
-                       std::size_t n, float* out) {
-  constexpr std::size_t kAhead = 16;
-  std::size_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    if (i + kAhead + 4 <= n) {
-      unrolled<4>([&](auto r) QV_INLINE_LAMBDA {
-        prefetch_row(codes.rows + ids[i + kAhead + r] * codes.stride, codes.stride);
-      });
-    }
-    _mm_storeu_ps(out + i, estimate_four(query, codes, ids + i));
-  }
-  estimate<BitPlanes>(query, codes, ids + i, n - i, out + i);
+void estimate_rows(const SignQueryView& query, const SignCodes& codes, const std::uint32_t* ids,
+                   std::size_t n, float* out) {
+  estimate_by_fours(query, query, codes, ids, n, out);
 }
 
 }  // namespace
 
 constinit const BinaryKernels kBinaryKernels = {kForms<ByteSums<Hamming>>, kForms<ByteSums<Common>>,
-                                                kForms<BitPlanes>, estimate_by_fours};
+                                                kForms<BitPlanes>, estimate_rows};
 
 }  // namespace quiver::avx512
 QV_TARGET_END
