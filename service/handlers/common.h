@@ -15,6 +15,7 @@
 #include "service/http/exchange/exchange.h"
 #include "service/http/exchange/on_executor.h"
 #include "service/http/front.h"
+#include "service/json/parser_memory.h"
 
 namespace quiver::service {
 
@@ -115,6 +116,7 @@ Decoded<Answer> with_body(Exchange& x) {
     const api::load::Work kind{api::load::Verb::kDecode, found.request.body.size()};
     return on_compute(found, kind,
                       [collection = std::move(collection)](Exchange& exchange) mutable {
+                        const json::LargeParserScope scope;
                         return run(exchange, std::move(collection));
                       });
   });

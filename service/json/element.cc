@@ -10,6 +10,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "service/json/parser_memory.h"
 #include "service/json/writer.h"
 
 namespace quiver::service::json {
@@ -31,12 +32,16 @@ std::unique_ptr<Parser> make_parser(std::size_t capacity) {
   return parser;
 }
 
+std::unique_ptr<Parser>& large_parser() {
+  thread_local std::unique_ptr<Parser> large;
+  return large;
+}
+
 /// The parser of this thread. nullptr before its first use, and after memory ran out.
 std::unique_ptr<Parser>& parser_for(std::size_t n_bytes) {
   thread_local std::unique_ptr<Parser> small;
-  thread_local std::unique_ptr<Parser> large;
-  large.reset();
-  return n_bytes <= kKeptParserBytes ? small : large;
+  large_parser().reset();
+  return n_bytes <= kKeptParserBytes ? small : large_parser();
 }
 
 void append_value(std::string& out, Element element);
@@ -174,6 +179,8 @@ simdjson::simdjson_result<Element> parse(std::string& body) {
 }
 
 }  // namespace
+
+LargeParserScope::~LargeParserScope() { large_parser().reset(); }
 
 Decoded<Element> parse_body(std::string& body) {
   if (body.empty()) return format_error(Path(), "the body is empty, expected a JSON value");

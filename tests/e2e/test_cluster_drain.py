@@ -31,9 +31,11 @@ def row_of(node, peer):
 
 
 def nodes_with(cluster, name):
-    """Ids of the nodes that have the collection, as the first node that runs says."""
-    placement = next(p for p in view(cluster.alive()[0])["placements"] if p["collection"] == name)
-    return {replica["peer_id"] for replica in placement["replicas"]}
+    """Ids of the nodes that have the collection, as the first node that runs says once it knows of it."""
+    def placement():
+        return next((p for p in view(cluster.alive()[0])["placements"] if p["collection"] == name), None)
+
+    return {replica["peer_id"] for replica in comes_true(placement)["replicas"]}
 
 
 def test_the_leader_is_drained_upgraded_and_undone_under_load(cluster, name):
