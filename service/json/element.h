@@ -18,7 +18,8 @@ using Object = simdjson::dom::object;
 using Array = simdjson::dom::array;
 
 /// Parses a JSON text into a tree, which lives in the thread's parser until the next call on this
-/// thread. May reserve memory in `body` for the parser's look-ahead. 400 if malformed.
+/// thread, or the end of a LargeParserScope. May reserve memory in `body` for the parser's
+/// look-ahead. 400 if malformed.
 [[nodiscard]] Decoded<Element> parse_body(std::string& body);
 /// As `parse_body`; 400 also if the text is no object.
 [[nodiscard]] Decoded<Object> parse_object_body(std::string& body);

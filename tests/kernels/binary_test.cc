@@ -100,7 +100,7 @@ struct SignRowsOf {
 TEST_P(BinaryTest, EstimatesEqualTheFormula) {
   std::mt19937 random(kSeed);
   constexpr std::size_t kCodes = 200;
-  for (std::size_t n_bit_bytes : {4, 8, 16, 20, 48, 52, 96, 128, 192}) {
+  for (std::size_t n_bit_bytes : {4, 8, 16, 20, 48, 52, 96, 128, 192, 496, 500, 1024}) {
     const SignRowsOf rows(kCodes, n_bit_bytes, random);
     std::vector<std::uint8_t> planes(4 * rows.stride);
     for (std::size_t i = 0; i < planes.size(); ++i) {
