@@ -162,11 +162,14 @@ def flip(path, rng):
 
 
 def cut(path, rng):
-    """Cuts a file short. Returns its new size; None if it is gone."""
+    """Cuts a file short. Returns its new size; None if it is gone or empty."""
     try:
-        size = rng.randrange(os.path.getsize(path))
-        os.truncate(path, size)
-        return size
+        size = os.path.getsize(path)
+        if size == 0:
+            return None
+        left = rng.randrange(size)
+        os.truncate(path, left)
+        return left
     except FileNotFoundError:
         return None
 
