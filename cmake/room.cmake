@@ -45,9 +45,10 @@ endfunction()
 # Builds all tests, but no benchmarks.
 add_custom_target(qv_tests)
 
-# qv_test(NAME SOURCES … LINKS …): one GoogleTest program, registered with ctest as a whole.
+# qv_test(NAME SOURCES … LINKS …): one GoogleTest program, registered with ctest as a whole. FIRST: it takes minutes, so
+# ctest begins with it.
 function(qv_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "FIRST" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE qv_options ${ARG_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
   # Rooms are optimised as usual; tests themselves need not be fast.
@@ -64,4 +65,7 @@ function(qv_test name)
   endif()
   qv_patience(${ARG_TIMEOUT} limit)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${limit} LABELS "${ARG_LABELS}")
+  if(ARG_FIRST)
+    set_tests_properties(${name} PROPERTIES COST 100)
+  endif()
 endfunction()

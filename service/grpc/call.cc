@@ -53,7 +53,7 @@ UnaryCall::UnaryCall(CallOwner& owner, http2::StreamId id, GrpcFront& front,
       remote_(remote),
       inflated_(front.messages()) {}
 
-void UnaryCall::take(Message message) {
+void UnaryCall::take(WireMessage message) {
   has_too_many_messages_ = message_.has_value();
   message_ = std::move(message);
 }
@@ -281,7 +281,7 @@ void UnaryCall::write_request(int code) {
   log_request(facts);
 }
 
-void ReflectionCall::take(Message message) {
+void ReflectionCall::take(WireMessage message) {
   grpc::reflection::v1alpha::ServerReflectionRequest request;
   if (message.is_compressed || !request.ParseFromString(message.bytes)) {
     return owner_.end(id_,

@@ -37,7 +37,7 @@ class CallOwner {
 class IncomingCall {
  public:
   virtual ~IncomingCall() = default;
-  virtual void take(Message message) = 0;
+  virtual void take(WireMessage message) = 0;
   /// The client has sent everything.
   virtual void request_end() = 0;
   /// The client waits no longer.
@@ -63,7 +63,7 @@ class UnaryCall final : public IncomingCall, public Rpc {
   UnaryCall(CallOwner& owner, http2::StreamId id, GrpcFront& front, const GrpcFront::Route& route,
             RequestHead head, const std::string& remote);
 
-  void take(Message message) override;
+  void take(WireMessage message) override;
   void request_end() override;
   void abandon() override;
   void cut_short() override { cancel(); }
@@ -110,7 +110,7 @@ class UnaryCall final : public IncomingCall, public Rpc {
   const GrpcFront::Route& route_;
   const RequestHead head_;
   const std::string& remote_;
-  std::optional<Message> message_;
+  std::optional<WireMessage> message_;
   bool has_too_many_messages_ = false;
   std::optional<std::chrono::steady_clock::time_point> give_up_at_;
   BodyMemory inflated_;
@@ -124,7 +124,7 @@ class ReflectionCall final : public IncomingCall {
  public:
   ReflectionCall(CallOwner& owner, http2::StreamId id) : owner_(owner), id_(id) {}
 
-  void take(Message message) override;
+  void take(WireMessage message) override;
   void request_end() override;
   void abandon() override {}
   void cut_short() override {}

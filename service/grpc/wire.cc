@@ -117,7 +117,7 @@ Decoded<> MessageReader::begin_message() {
   return {};
 }
 
-Message MessageReader::release() {
+WireMessage MessageReader::release() {
   prefix_.clear();
   is_whole_ = false;
   return std::exchange(message_, {});

@@ -32,7 +32,8 @@ struct RequestHead {
 /// Seconds of a `grpc-timeout` ("250m": 0.25 s). nullopt if it is none.
 [[nodiscard]] std::optional<double> parse_timeout(std::string_view text);
 
-struct Message {
+/// A message as it was sent.
+struct WireMessage {
   std::string bytes;
   bool is_compressed = false;
 };
@@ -48,7 +49,7 @@ class MessageReader {
   [[nodiscard]] Decoded<> take(std::string_view& bytes);
   [[nodiscard]] bool has_message() const { return is_whole_; }
   /// The message. The next one may follow.
-  [[nodiscard]] Message release();
+  [[nodiscard]] WireMessage release();
   /// True if a message has begun and is not whole.
   [[nodiscard]] bool is_within() const { return !is_whole_ && !prefix_.empty(); }
 
@@ -59,7 +60,7 @@ class MessageReader {
   std::string prefix_;
   std::size_t size_ = 0;
   bool is_whole_ = false;
-  Message message_;
+  WireMessage message_;
 };
 
 /// The message with its prefix, compressed if that is asked and makes it smaller.

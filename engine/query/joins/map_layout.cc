@@ -25,7 +25,7 @@ constexpr float kSoftening = 0.01F;
 constexpr float kMaxStep = 4;
 /// Rows that begin in one place cannot repel each other: they are shaken by so much.
 constexpr float kShake = 0.01F;
-constexpr std::uint32_t kRowsBetweenChecks = 256;
+constexpr std::uint32_t kPlacesBetweenChecks = 256;
 
 using Place = std::array<float, 2>;
 
@@ -91,7 +91,7 @@ void Layout::repel(float* one, const float* other, float rate) {
 Result<> Layout::round(float rate, const Cancel& cancel) {
   const auto n = static_cast<std::uint32_t>(graph_.n_rows());
   for (std::uint32_t row = 0; row < n; ++row) {
-    if (row % kRowsBetweenChecks == 0) QV_TRY(cancel.check());
+    if (row % kPlacesBetweenChecks == 0) QV_TRY(cancel.check());
     for (const Neighbour& to : graph_.of(row)) {
       attract(at(row), at(to.position), rate);
       for (int i = 0; i < kRepelling; ++i) {

@@ -13,7 +13,7 @@ namespace {
 
 /// One in so many numbers of a random vector is not 0 (`s` in the paper).
 constexpr std::uint64_t kSparsity = 3;
-constexpr std::size_t kRowsBetweenChecks = 64;
+constexpr std::size_t kNodesBetweenChecks = 64;
 
 class NodeVectors {
  public:
@@ -61,7 +61,7 @@ Result<> NodeVectors::hop(const Cancel& cancel) {
   next_.assign(hop_.size(), 0);
   const auto n = static_cast<std::uint32_t>(graph_.n_rows());
   for (std::uint32_t row = 0; row < n; ++row) {
-    if (row % kRowsBetweenChecks == 0) QV_TRY(cancel.check());
+    if (row % kNodesBetweenChecks == 0) QV_TRY(cancel.check());
     for (const Neighbour& to : graph_.of(row)) {
       add(to.position, row);
       const bool is_mutual = std::ranges::any_of(

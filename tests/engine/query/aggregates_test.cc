@@ -24,7 +24,7 @@ using payload::CalendarUnit;
 using payload::IndexKind;
 using payload::Number;
 
-constexpr std::uint64_t kSeed = 2601;
+constexpr std::uint64_t kDocumentsSeed = 2601;
 const std::vector<std::string> kKeys = {"word", "tags", "year",      "price",   "big",  "when",
                                         "long", "mix",  "parts[].n", "parts.n", "none", "in.x"};
 
@@ -194,7 +194,7 @@ class World {
  public:
   explicit World(std::vector<payload::FieldIndex> indexes) {
     config.indexes = std::move(indexes);
-    RandomDocuments random(kSeed);
+    RandomDocuments random(kDocumentsSeed);
     segments.push_back(random_segment(0, 1500, random));
     segments.push_back(random_segment(1, 30, random));
     segments.push_back(sealed(random_segment(2, 1200, random)));
@@ -357,7 +357,7 @@ TEST(Aggregates, AgreeWithReadingEveryDocument) {
     const auto filters = some_filters();
     for (const auto& key : kKeys) {
       for (std::size_t f = 0; f < filters.size(); ++f) {
-        SCOPED_TRACE("seed " + std::to_string(kSeed) + " key " + key + " filter " +
+        SCOPED_TRACE("seed " + std::to_string(kDocumentsSeed) + " key " + key + " filter " +
                      std::to_string(f) + (is_indexed ? " indexed" : ""));
         expect_agreement(world, key, filters[f]);
       }
