@@ -1,9 +1,11 @@
 #include "tests/model/runner.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <future>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <thread>
@@ -144,6 +146,8 @@ void Runner::random_step(Random& random) {
       return random() % 3 == 0 ? index_config_step(random) : query_step(random);
     case 15:
       return fields_step(random);
+    case 17:
+      return writers_step(random);
     default:
       return request_step(random);
   }
@@ -177,6 +181,51 @@ void Runner::burst_step(Random& random) {
     EXPECT_EQ(result.has_value(), accepted[i])
         << "request " << i << ": " << (result ? "accepted" : result.error().to_string());
   }
+}
+
+/// Several clients write at once. The answers tell in which order each shard took their requests,
+/// and the model takes them in that order.
+void Runner::writers_step(Random& random) {
+  constexpr std::uint64_t kWriters = 4;
+  std::array<std::vector<TakenRequest>, kWriters> taken;
+  std::vector<std::thread> writers;
+  for (auto& mine : taken) {
+    writers.emplace_back([this, &mine, seed = random()] { mine = write_some(seed); });
+  }
+  for (auto& writer : writers) writer.join();
+  std::vector<TakenRequest> all;
+  for (auto& mine : taken) std::move(mine.begin(), mine.end(), std::back_inserter(all));
+  std::sort(all.begin(), all.end(), [](const TakenRequest& a, const TakenRequest& b) {
+    return std::pair(a.shard, a.position) < std::pair(b.shard, b.position);
+  });
+  for (const auto& [shard, position, request] : all) {
+    EXPECT_TRUE(model_.apply_to_shard(request, shard)) << "position " << to_number(position);
+  }
+}
+
+/// Requests of one shard each, which have one position. Each ends with a change that is always one:
+/// no two have the same position.
+std::vector<Runner::TakenRequest> Runner::write_some(std::uint64_t seed) {
+  constexpr int kRequests = 8;
+  Random random(seed);
+  std::vector<TakenRequest> taken;
+  for (int i = 0; i < kRequests; ++i) {
+    Request request = random_request(model_.config(), random);
+    const auto touched = model_.touched(request);
+    if (std::count(touched.begin(), touched.end(), true) != 1) continue;
+    const auto found = std::find(touched.begin(), touched.end(), true) - touched.begin();
+    const auto shard = static_cast<std::uint32_t>(found);
+    auto last = random_points(model_.config(), 1, random).front();
+    while (model_.shard_of(last.id) != shard) last.id = random_id(random);
+    request.emplace_back(engine::Upsert{{std::move(last)}, {}, {}});
+    const auto result = update(*collection_, request, Ack::kVisible);
+    if (result) {
+      taken.push_back({shard, result->back().operation_id, std::move(request)});
+    } else {
+      EXPECT_EQ(result.error().code(), Code::kNotFound) << result.error().to_string();
+    }
+  }
+  return taken;
 }
 
 /// Requests acknowledged before they are visible. When a later request is visible, they must be

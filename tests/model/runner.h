@@ -53,6 +53,14 @@ class Runner {
  private:
   void request_step(Random& random);
   void burst_step(Random& random);
+  /// A request that one shard has taken.
+  struct TakenRequest {
+    std::uint32_t shard = 0;
+    Seq position{};  ///< of its last change
+    Request request;
+  };
+  void writers_step(Random& random);
+  std::vector<TakenRequest> write_some(std::uint64_t seed);
   void durable_step(Random& random);
   void invalid_step(Random& random);
   void index_step(Random& random);
