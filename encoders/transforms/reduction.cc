@@ -28,7 +28,7 @@ constexpr double kLossOfNearRows = 4;
 /// A mean shorter than this share of the rows' usual length needs no direction of its own.
 constexpr double kLeastMean = 1e-6;
 
-double norm_of(const float* values, std::size_t n) { return kernels().convert.norm(values, n); }
+double length_of(const float* values, std::size_t n) { return kernels().convert.norm(values, n); }
 
 /// What of the mean lies outside of the first `n` principal directions, of unit length; empty if
 /// hardly anything.
@@ -108,7 +108,7 @@ Result<Reduction> Reduction::train_pca(std::span<const float> sample, std::uint3
   const auto variances = pca.variances();
   const double all = std::accumulate(variances.begin(), variances.end(), 0.0);
   const double kept = std::accumulate(variances.begin(), variances.begin() + n_kept, 0.0);
-  const double mean_norm = norm_of(pca.mean().data(), dim);
+  const double mean_norm = length_of(pca.mean().data(), dim);
   const double square = kept + mean_norm * mean_norm;
   Facts facts{Kind::kPca, dim, n_out};
   facts.kept_share = static_cast<float>(all > 0 ? kept / all : 1);
@@ -208,7 +208,7 @@ void Reduction::multiply_bytes(const float* in, float* out) const {
 
 float Reduction::apply_to_query(const float* in, float* out) const {
   multiply_bytes(in, out);
-  const double norm = norm_of(in, dim());
+  const double norm = length_of(in, dim());
   if (facts_.kind != Kind::kPca) return static_cast<float>(norm * norm * facts_.lost_share);
   const double lost = lost_square(in, out);
   add_tail(kCommonShare * static_cast<float>(std::sqrt(lost)), out);
@@ -222,8 +222,8 @@ double Reduction::lost_square(const float* in) const {
 }
 
 double Reduction::lost_square(const float* in, const float* out) const {
-  const double all = norm_of(in, dim());
-  const double kept = norm_of(out, n_out());
+  const double all = length_of(in, dim());
+  const double kept = length_of(out, n_out());
   return std::max(0.0, all * all - kept * kept);
 }
 
