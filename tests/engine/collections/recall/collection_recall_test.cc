@@ -155,10 +155,13 @@ class KeptRecall : public ::testing::Test {
   /// Asks until `condition` holds.
   template <class Condition>
   [[nodiscard]] bool asked_until(float difficulty, Condition condition) {
-    return comes_true([&] {
-      ask_often(difficulty, 10);
-      return condition();
-    });
+    // A rest of ten times the last measurement precedes the next: long on a busy machine.
+    return comes_true(
+        [&] {
+          ask_often(difficulty, 10);
+          return condition();
+        },
+        std::chrono::seconds(60));
   }
   Result<RecallTable> measure(RecallRequest request) {
     auto measured = collection_->measure_recall(request, Cancel());
