@@ -96,15 +96,6 @@ class LostData : public ::testing::Test {
     const auto path = shard(name) / "segments";
     return fs::exists(path) && !fs::is_empty(path);
   }
-  template <class Condition>
-  static bool comes_true(Condition condition) {
-    const auto limit = patience_end(std::chrono::seconds(10));
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > limit) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-    return true;
-  }
   std::string why_not_ready() {
     std::string why;
     (void)database_->ready(&why);
