@@ -23,6 +23,7 @@ constexpr std::chrono::milliseconds kPollInterval{500};
 constexpr std::chrono::seconds kTroublePatience{10};
 /// The node that is asked may restart.
 constexpr std::chrono::seconds kSilencePatience{30};
+constexpr int kRequestTimeout = 408;
 
 Result<std::unique_ptr<client::ServerConnection>> connect_to(const ClusterStatusOptions& options) {
   QV_TRY(client::Endpoint endpoint, client::parse_url(options.url));
@@ -39,11 +40,13 @@ Result<std::string> ask(client::ServerConnection& server, std::string_view metho
                         const std::string& target) {
   QV_TRY(client::HttpResponse answer, server.exchange(method, target, ""));
   if (answer.status == 200) return std::move(answer.body);
-  return fail(answer.status < 500 ? Code::kFailedPrecondition : Code::kUnavailable,
+  const bool is_final = answer.status < 500 && answer.status != kRequestTimeout;
+  return fail(is_final ? Code::kFailedPrecondition : Code::kUnavailable,
               client::error_text(answer));
 }
 
-/// As `ask`, but asks again while the answer is that nothing could be changed: no node leads, say.
+/// As `ask`, but asks again while nothing could be changed (no node leads, say), or it is not known
+/// whether it was. `target` must name a change that may be made twice.
 Result<std::string> ask_patiently(client::ServerConnection& server, std::string_view method,
                                   const std::string& target) {
   const auto begun = Clock::now();

@@ -18,6 +18,12 @@ bool may_go_on(const Error& error, Repeat repeat) {
          (error.code() == Code::kDeadlineExceeded && repeat == Repeat::kYes);
 }
 
+/// Of a request that was sent and not answered.
+tl::unexpected<Error> no_answer(const Error& error, Repeat repeat) {
+  if (repeat == Repeat::kYes) return fail(Code::kUnavailable, error.message());
+  return fail(error.code(), fmt::format("{}: the outcome is not known", error.message()));
+}
+
 }  // namespace
 
 Gateway::Gateway(std::vector<client::Endpoint> members, std::chrono::milliseconds timeout)
@@ -36,7 +42,8 @@ Result<payload::Value> Gateway::post(std::string_view path, std::string_view bod
     preferred_ = is_silent ? (member + 1) % n_members_ : member;
     if (answer || !may_go_on(answer.error(), repeat)) break;
   }
-  return answer;
+  if (answer || answer.error().code() != Code::kDeadlineExceeded) return answer;
+  return no_answer(answer.error(), repeat);
 }
 
 /// A member that hangs may use its share of the time, so that the others get theirs. A request that
@@ -54,10 +61,7 @@ Result<payload::Value> Gateway::ask(std::size_t member, std::string_view path,
   QV_TRY(connection->ensure_connected());
   connection->set_deadline(limits.answered);
   const auto answer = connection->exchange("POST", path, body);
-  if (!answer) {
-    return fail(Code::kDeadlineExceeded,
-                fmt::format("{}: the outcome is not known", answer.error().message()));
-  }
+  if (!answer) return fail(Code::kDeadlineExceeded, answer.error().message());
   give_back(member, std::move(connection));
   return read_answer(answer->status, answer->body);
 }

@@ -27,7 +27,8 @@ class Gateway {
   Gateway(std::vector<client::Endpoint> members, std::chrono::milliseconds timeout);
 
   /// The answer to a POST. Tries the members one after another, beginning with the one that
-  /// answered last, until one was asked. Errors as in `Ledger`.
+  /// answered last, until one was asked. Errors as in `Ledger`: kUnavailable, not
+  /// kDeadlineExceeded, of a request that may be repeated.
   [[nodiscard]] Result<payload::Value> post(std::string_view path, std::string_view body,
                                             Repeat repeat);
 

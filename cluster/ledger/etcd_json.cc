@@ -135,7 +135,6 @@ Code classify(Code code, std::string_view text) {
 tl::unexpected<Error> etcd_failure(Code etcd_code, std::string_view text) {
   const Code code = classify(etcd_code, text);
   std::string message = fmt::format("the ledger answered \"{}\"", text);
-  if (code == Code::kDeadlineExceeded) message += ": the outcome is not known";
   if (code == Code::kUnauthenticated || code == Code::kPermissionDenied) {
     message += ": it wants a user and a password, which Quiver does not send";
   }

@@ -82,9 +82,7 @@ Result<InitialState> prepare_to_join(Gateway& others, const std::string& peer_ur
                                      const std::function<Result<>()>& may_found) {
   const auto answer = others.post("/v3/cluster/member/list", "{}", Repeat::kYes);
   // A founder that has begun takes connections, and answers once a majority runs.
-  const bool is_silent = !answer && (answer.error().code() == Code::kUnavailable ||
-                                     answer.error().code() == Code::kDeadlineExceeded);
-  if (is_silent) {
+  if (!answer && answer.error().code() == Code::kUnavailable) {
     QV_TRY(may_found());
     return InitialState::kNew;
   }

@@ -90,8 +90,9 @@ struct LedgerStatus {
 /// Thread-safe. Calls block, for a time that the implementation bounds.
 ///
 /// Errors of every call: kUnavailable: surely not done, no member was reached. kDeadlineExceeded:
-/// it is not known whether it was done, and it may still be done later. kUnauthenticated and
-/// kPermissionDenied: the ledger wants credentials.
+/// it is not known whether it was done, and it may still be done later. Calls that may be repeated
+/// (`range`, `grant_lease`, `keep_alive`, `status`) fail with kUnavailable then too.
+/// kUnauthenticated and kPermissionDenied: the ledger wants credentials.
 class Ledger {
  public:
   virtual ~Ledger() = default;

@@ -22,7 +22,13 @@ tl::unexpected<Error> full() {
   return fail(Code::kResourceExhausted, "the ledger is full: mvcc: database space exceeded");
 }
 
-tl::unexpected<Error> outcome_not_known() {
+bool may_be_repeated(LedgerCall call) {
+  using enum LedgerCall;
+  return call == kRange || call == kGrantLease || call == kKeepAlive || call == kStatus;
+}
+
+tl::unexpected<Error> no_answer(LedgerCall call) {
+  if (may_be_repeated(call)) return fail(Code::kUnavailable, "the ledger did not answer");
   return fail(Code::kDeadlineExceeded, "the ledger did not answer: the outcome is not known");
 }
 
@@ -195,9 +201,9 @@ auto MemoryLedger::run(LedgerCall kind, Call&& call, const Transaction* transact
   if (fault.delay.count() > 0) std::this_thread::sleep_for(fault.delay);
   if (fault.what == What::kNotDone) return fail(Code::kUnavailable, "cannot reach the ledger");
   if (fault.what == What::kLate && transaction != nullptr) hold_back(*transaction);
-  if (fault.what == What::kNotKnown || fault.what == What::kLate) return outcome_not_known();
+  if (fault.what == What::kNotKnown || fault.what == What::kLate) return no_answer(kind);
   auto answer = call();
-  if (fault.what == What::kAnswerLost) return outcome_not_known();
+  if (fault.what == What::kAnswerLost) return no_answer(kind);
   if (fault.what == What::kFull) return fail(Code::kResourceExhausted, "the ledger is full");
   return answer;
 }

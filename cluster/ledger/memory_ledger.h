@@ -90,8 +90,8 @@ struct LedgerFault {
   enum class What : std::uint8_t {
     kNone,
     kNotDone,     ///< kUnavailable
-    kNotKnown,    ///< not done; kDeadlineExceeded
-    kAnswerLost,  ///< done; kDeadlineExceeded
+    kNotKnown,    ///< not done; kDeadlineExceeded, or kUnavailable of calls that may be repeated
+    kAnswerLost,  ///< done; as kNotKnown
     kFull,        ///< done; kResourceExhausted
     kLate,        ///< transactions: kDeadlineExceeded, done by `deliver_late`; others as kNotKnown
   };

@@ -1,7 +1,10 @@
 """Nodes that are drained, stopped, removed and replaced, by the commands of an operator and by themselves."""
 import contextlib
+import http.server
+import json
 import shutil
 import subprocess
+import threading
 
 import pytest
 from patience import comes_true, patience
@@ -24,6 +27,41 @@ def command(node, *words):
                          timeout=patience(90))
     print(ran.stdout, ran.stderr)
     return ran
+
+
+class Unclear(http.server.BaseHTTPRequestHandler):
+    """A node that does not know at first whether a change was made."""
+    protocol_version = "HTTP/1.1"
+    n_changes = 0
+
+    def answer(self, status, body):
+        text = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def do_GET(self):
+        self.answer(200, {"result": {"nodes": [{"peer_id": 7, "peer": "a:1"}]}})
+
+    def do_POST(self):
+        Unclear.n_changes += 1
+        if Unclear.n_changes == 1:
+            self.answer(408, {"status": {"error": "Timeout: the outcome is not known"}})
+        else:
+            self.answer(200, {"result": True})
+
+
+def test_a_change_whose_outcome_is_not_known_is_asked_again():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Unclear) as node:
+        threading.Thread(target=node.serve_forever, daemon=True).start()
+        ran = subprocess.run([binary(), "cluster", "drain", "7", "--no-wait", "--url",
+                              f"http://127.0.0.1:{node.server_port}"], capture_output=True, text=True,
+                             timeout=patience(20))
+        node.shutdown()
+    assert ran.returncode == 0, ran.stderr
+    assert Unclear.n_changes == 2
+    assert "the outcome is not known; trying again" in ran.stdout and "node 7 drains" in ran.stdout
 
 
 def row_of(node, peer):
