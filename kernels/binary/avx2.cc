@@ -97,10 +97,12 @@ struct Plane : Codes {
 
 #include "kernels/binary/estimates.inc"
 
+constexpr std::size_t kMaxSplit = 512;  // bytes of a row
+
 // The planes of a query, and their upper halves of bytes: a row is split once for all planes.
+template <std::size_t n_planes>
 struct SplitQuery {
-  static constexpr std::size_t kMaxStride = 512;
-  static constexpr std::size_t kPlanes = 4;
+  static constexpr std::size_t kPlanes = n_planes;
 
   SplitQuery(const SignQueryView& view, std::size_t stride) {
     for (std::size_t p = 0; p < kPlanes; ++p) {
@@ -114,22 +116,22 @@ struct SplitQuery {
     }
   }
 
-  alignas(32) std::uint8_t halves[2 * kPlanes * kMaxStride];  // [stride / 32, plane, half, 32]
+  alignas(32) std::uint8_t halves[2 * kPlanes * kMaxSplit];  // [stride / 32, plane, half, 32]
 };
 
 // Sum over the planes of 2^plane times the bits that row and plane share, in 64-bit lanes. Tables
 // hold the counts times 2^plane; the sum of a byte is at most 8 * 15.
-inline __m256i weighted_counts(const SplitQuery& query, std::size_t stride, const std::byte* row) {
+template <class Query>
+inline __m256i weighted_counts(const Query& query, std::size_t stride, const std::byte* row) {
   const __m256i low_half = _mm256_set1_epi8(0x0f);
   __m256i sum = _mm256_setzero_si256();
   for (std::size_t i = 0; i < stride; i += 32) {
     const __m256i bits = Codes::load(row + i);
     const __m256i low = _mm256_and_si256(bits, low_half);
     const __m256i high = _mm256_and_si256(_mm256_srli_epi16(bits, 4), low_half);
-    const auto* halves =
-        reinterpret_cast<const __m256i*>(query.halves + i * SplitQuery::kPlanes * 2);
+    const auto* halves = reinterpret_cast<const __m256i*>(query.halves + i * Query::kPlanes * 2);
     __m256i counts = _mm256_setzero_si256();
-    unrolled<SplitQuery::kPlanes>([&](auto p) QV_INLINE_LAMBDA {
+    unrolled<Query::kPlanes>([&](auto p) QV_INLINE_LAMBDA {
       constexpr char k = 1 << p;
       const __m256i table = _mm256_broadcastsi128_si256(
           _mm_setr_epi8(0, k, k, 2 * k, k, 2 * k, 2 * k, 3 * k, k, 2 * k, 2 * k, 3 * k, 2 * k,
@@ -146,7 +148,8 @@ inline __m256i weighted_counts(const SplitQuery& query, std::size_t stride, cons
 }
 
 // Lanes are below 2^32: those of two rows share a register.
-inline __m128i dots_of_four(const SplitQuery& query, std::size_t stride,
+template <class Query>
+inline __m128i dots_of_four(const Query& query, std::size_t stride,
                             const std::byte* const (&rows)[4]) {
   const __m256i ab =
       _mm256_or_si256(weighted_counts(query, stride, rows[0]),
@@ -163,10 +166,13 @@ inline __m128i dots_of_four(const SplitQuery& query, std::size_t stride,
 
 void estimate_rows(const SignQueryView& query, const SignCodes& codes, const std::uint32_t* ids,
                    std::size_t n, float* out) {
-  if (codes.stride > SplitQuery::kMaxStride || codes.stride % 32 != 0) {
-    return estimate<BitPlanes>(query, codes, ids, n, out);
+  if (codes.stride > kMaxSplit || codes.stride % 32 != 0) {
+    return estimate_by<BitPlanes, ByteSums<Common>>(query, codes, ids, n, out);
   }
-  estimate_by_fours(SplitQuery(query, codes.stride), query, codes, ids, n, out);
+  if (query.n_planes == 1) {
+    return estimate_by_fours(SplitQuery<1>(query, codes.stride), query, codes, ids, n, out);
+  }
+  estimate_by_fours(SplitQuery<4>(query, codes.stride), query, codes, ids, n, out);
 }
 
 }  // namespace

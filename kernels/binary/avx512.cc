@@ -69,16 +69,23 @@ struct Plane : Codes {
 
 #include "kernels/binary/estimates.inc"
 
+template <std::size_t n_planes>
+struct Planes {
+  static constexpr std::size_t kPlanes = n_planes;
+  const std::uint8_t* planes;
+};
+
 // Sum over the planes of 2^plane times the bits that row and plane share, in 64-bit lanes.
-inline __m512i weighted_counts(const SignQueryView& query, std::size_t stride,
-                               const std::byte* row) {
+template <class Query>
+inline __m512i weighted_counts(const Query& query, std::size_t stride, const std::byte* row) {
   __m512i sum = _mm512_setzero_si512();
   for (std::size_t i = 0; i < stride; i += 64) {
     const __mmask64 here = stride - i >= 64 ? ~std::uint64_t{0} : first_bytes(stride - i);
     const __m512i bits = _mm512_maskz_loadu_epi8(here, row + i);
     __m512i counts = _mm512_setzero_si512();
-    unrolled<4>([&](auto step) QV_INLINE_LAMBDA {
-      const __m512i plane = _mm512_maskz_loadu_epi8(here, query.planes + (3 - step) * stride + i);
+    unrolled<Query::kPlanes>([&](auto step) QV_INLINE_LAMBDA {
+      const auto* from = query.planes + (Query::kPlanes - 1 - step) * stride + i;
+      const __m512i plane = _mm512_maskz_loadu_epi8(here, from);
       counts = _mm512_add_epi64(_mm512_add_epi64(counts, counts), count_common(plane, bits));
     });
     sum = _mm512_add_epi64(sum, counts);
@@ -86,7 +93,8 @@ inline __m512i weighted_counts(const SignQueryView& query, std::size_t stride,
   return sum;
 }
 
-inline __m128i dots_of_four(const SignQueryView& query, std::size_t stride,
+template <class Query>
+inline __m128i dots_of_four(const Query& query, std::size_t stride,
                             const std::byte* const (&rows)[4]) {
   return sum_lanes_of_four(
       weighted_counts(query, stride, rows[0]), weighted_counts(query, stride, rows[1]),
@@ -97,7 +105,10 @@ inline __m128i dots_of_four(const SignQueryView& query, std::size_t stride,
 
 void estimate_rows(const SignQueryView& query, const SignCodes& codes, const std::uint32_t* ids,
                    std::size_t n, float* out) {
-  estimate_by_fours(query, query, codes, ids, n, out);
+  if (query.n_planes == 1) {
+    return estimate_by_fours(Planes<1>{query.planes}, query, codes, ids, n, out);
+  }
+  estimate_by_fours(Planes<4>{query.planes}, query, codes, ids, n, out);
 }
 
 }  // namespace

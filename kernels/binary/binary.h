@@ -23,9 +23,10 @@ struct SignCodes {
   std::size_t n_bit_bytes = 0;
 };
 
-/// A query as 4-bit integers u, one a dimension: its value is about least + step * u.
+/// A query as integers u of 4 bits or of 1, one a dimension: its value is about least + step * u.
 struct SignQueryView {
-  const std::uint8_t* planes = nullptr;  ///< four of `SignCodes::stride` bytes; 0 beyond the bits
+  const std::uint8_t* planes = nullptr;  ///< each of `SignCodes::stride` bytes; 0 beyond the bits
+  std::uint32_t n_planes = 4;            ///< 4 or 1
   float least = 0;
   float step = 0;
   float half_sum = 0;  ///< half the sum of the values

@@ -59,11 +59,17 @@ struct BitCounts : Shape {
 #include "kernels/binary/estimates.inc"
 
 using FourPlanes = BitCounts<bits_in_both, 4>;
+using OnePlane = BitCounts<bits_in_both>;
+
+void estimate_rows(const SignQueryView& query, const SignCodes& codes, const std::uint32_t* ids,
+                   std::size_t n, float* out) {
+  estimate_by<FourPlanes, OnePlane>(query, codes, ids, n, out);
+}
 
 }  // namespace
 
 constinit const BinaryKernels kBinaryKernels = {kForms<BitCounts<bits_that_differ>>,
                                                 kForms<BitCounts<bits_in_both>>, kForms<FourPlanes>,
-                                                estimate<FourPlanes>};
+                                                estimate_rows};
 
 }  // namespace quiver::generic

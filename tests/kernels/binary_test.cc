@@ -106,23 +106,28 @@ TEST_P(BinaryTest, EstimatesEqualTheFormula) {
     for (std::size_t i = 0; i < planes.size(); ++i) {
       if (i % rows.stride < n_bit_bytes) planes[i] = static_cast<std::uint8_t>(random());
     }
-    const SignQueryView query{planes.data(), -0.7F, 0.11F, 1.3F, -2.5F};
-    const SignCodes codes{rows.bytes.data(), rows.stride, n_bit_bytes};
-    for (std::size_t n : {0, 1, 3, 4, 5, 63, 64, 131}) {
-      std::vector<std::uint32_t> ids(n);
-      for (auto& id : ids) id = static_cast<std::uint32_t>(random() % kCodes);
-      const std::unique_ptr<float[]> out(new float[n]);  // not one more
-      k().binary.estimate(query, codes, ids.data(), n, out.get());
-      for (std::size_t i = 0; i < n; ++i) {
-        const std::byte* row = rows.bytes.data() + ids[i] * rows.stride;
-        SignFactors factors;
-        std::memcpy(&factors, row + n_bit_bytes, sizeof factors);
-        const auto dot = slow(planes.data(), row, static_cast<std::uint32_t>(rows.stride)).dot_4bit;
-        const float product =
-            (query.least * factors.n_ones + query.step * static_cast<float>(dot)) - query.half_sum;
-        float want = query.base + (factors.add + factors.scale * product);
-        if (std::isnan(want)) want = std::numeric_limits<float>::max();
-        ASSERT_EQ(out[i], want) << "bytes " << n_bit_bytes << " seed " << kSeed;
+    for (const std::uint32_t n_planes : {4U, 1U}) {
+      const SignQueryView query{planes.data(), n_planes, -0.7F, 0.11F, 1.3F, -2.5F};
+      const SignCodes codes{rows.bytes.data(), rows.stride, n_bit_bytes};
+      for (std::size_t n : {0, 1, 3, 4, 5, 63, 64, 131}) {
+        std::vector<std::uint32_t> ids(n);
+        for (auto& id : ids) id = static_cast<std::uint32_t>(random() % kCodes);
+        const std::unique_ptr<float[]> out(new float[n]);  // not one more
+        k().binary.estimate(query, codes, ids.data(), n, out.get());
+        for (std::size_t i = 0; i < n; ++i) {
+          const std::byte* row = rows.bytes.data() + ids[i] * rows.stride;
+          SignFactors factors;
+          std::memcpy(&factors, row + n_bit_bytes, sizeof factors);
+          const auto slow_dots = slow(planes.data(), row, static_cast<std::uint32_t>(rows.stride));
+          const auto dot = n_planes == 1 ? slow_dots.common : slow_dots.dot_4bit;
+          const float product =
+              (query.least * factors.n_ones + query.step * static_cast<float>(dot)) -
+              query.half_sum;
+          float want = query.base + (factors.add + factors.scale * product);
+          if (std::isnan(want)) want = std::numeric_limits<float>::max();
+          ASSERT_EQ(out[i], want) << "bytes " << n_bit_bytes << " planes " << n_planes << " seed "
+                                  << kSeed;
+        }
       }
     }
   }

@@ -88,6 +88,35 @@ Squares write_rows(const RowSource& source, Similarity similarity, std::span<con
   return sum;
 }
 
+/// Writes which values are above their mean to `plane`, and the two levels that stand for them to
+/// `view`. Returns the usual error of a product with the bits of a row.
+///
+/// The levels are farther apart than the values are on average, so that their product with the
+/// values is that of the values with themselves (as the factors of RaBitQ's codes; Gao and Long,
+/// SIGMOD 2024, section 3.2). Else near rows would be underestimated: their bits agree with the
+/// query's larger values. Very near rows are overestimated.
+double set_signs(std::span<const float> values, double sum, std::uint8_t* plane,
+                 SignQueryView& view) {
+  const auto n = static_cast<double>(values.size());
+  const auto mean = static_cast<float>(sum / n);
+  double gaps = 0, squares = 0, n_above = 0;
+  for (std::size_t d = 0; d < values.size(); ++d) {
+    const bool is_above = values[d] > mean;
+    const double gap = std::abs(double{values[d]} - mean);
+    plane[d / 8] |= static_cast<std::uint8_t>((is_above ? 1U : 0U) << (d % 8));
+    n_above += is_above ? 1 : 0;
+    gaps += gap;
+    squares += gap * gap;
+  }
+  const double gap = gaps > 0 ? squares / gaps : 0;
+  view.planes = plane;
+  view.n_planes = 1;
+  view.least = static_cast<float>(mean - gap);
+  view.step = static_cast<float>(2 * gap);
+  view.half_sum = static_cast<float>((n * (mean - gap) + n_above * 2 * gap) / 2);
+  return std::sqrt(std::max(0.0, n * gap * gap - squares)) / 2;
+}
+
 }  // namespace
 
 std::size_t SignRows::stride(std::uint32_t dim) {
@@ -141,9 +170,9 @@ Result<SignRows> SignRows::open(const SectionReader& reader, Similarity similari
 
 void SignRows::prepare(std::span<const float> rotated, SignQuery& query) const {
   const std::size_t stride = row_bytes();
-  query.planes.assign(kPlanes * stride, 0);  // zero where rows have their factors
+  query.planes.assign((kPlanes + 1) * stride, 0);  // zero where rows have their factors
   const auto [least, most] = std::minmax_element(rotated.begin(), rotated.end());
-  auto& view = query.view;
+  auto& view = query.fine;
   view.planes = query.planes.data();
   view.least = *least;
   view.step = (*most - *least) / kLargestInPlanes;
@@ -169,12 +198,16 @@ void SignRows::prepare(std::span<const float> rotated, SignQuery& query) const {
   const double of_codes = (is_distance ? 2 : 1) * facts_.deviation * std::sqrt(to_centre);
   const double of_query = facts_.scale * view.step * std::sqrt(facts_.padded_dim / 48.0);
   query.deviation = static_cast<float>(std::hypot(of_codes, of_query));
+  query.coarse = view;
+  const double of_coarse =
+      facts_.scale * set_signs(rotated, sum, query.planes.data() + kPlanes * stride, query.coarse);
+  query.coarse_deviation = static_cast<float>(std::hypot(of_codes, of_coarse));
 }
 
-void SignRows::score(const SignQuery& query, std::span<const std::uint32_t> rows,
+void SignRows::score(const SignQueryView& view, std::span<const std::uint32_t> rows,
                      float* out) const {
   const SignCodes codes{rows_.data(), row_bytes(), facts_.padded_dim / 8};
-  kernels().binary.estimate(query.view, codes, rows.data(), rows.size(), out);
+  kernels().binary.estimate(view, codes, rows.data(), rows.size(), out);
 }
 
 }  // namespace quiver::index::dense

@@ -27,8 +27,10 @@ struct SignFacts {
 /// A rotated query as planes of bits. Reuses its memory.
 struct SignQuery {
   std::vector<std::uint8_t> planes;
-  SignQueryView view;
-  float deviation = 0;  ///< usual error of an estimate
+  SignQueryView fine;          ///< 4 bits a dimension
+  SignQueryView coarse;        ///< 1 bit: a third of the time
+  float deviation = 0;         ///< usual error of a fine estimate
+  float coarse_deviation = 0;  ///< the same of a coarse one
 };
 
 /// Mapped and immutable; copies share memory.
@@ -48,8 +50,9 @@ class SignRows {
   [[nodiscard]] std::size_t n_bytes() const { return rows_.size(); }
 
   void prepare(std::span<const float> rotated, SignQuery& query) const;
-  /// Writes the estimate of each of `rows` to `out` (kernels/binary/binary.h).
-  void score(const SignQuery& query, std::span<const std::uint32_t> rows, float* out) const;
+  /// Writes the estimate of each of `rows` to `out` (kernels/binary/binary.h). `view`: one of the
+  /// query's.
+  void score(const SignQueryView& view, std::span<const std::uint32_t> rows, float* out) const;
 
  private:
   Similarity similarity_ = Similarity::kDot;

@@ -18,6 +18,11 @@ constexpr std::size_t kBatchesPerPoll = 8;
 /// itself one or two deviations too high, as the best of many errors.
 constexpr float kKeptDeviations = 4;
 
+/// The threshold is raised when so many rows are kept, and again at each multiple: most rows then
+/// are estimated coarsely only.
+constexpr std::size_t kFirstLook = 256;
+constexpr std::size_t kLooksApart = 2;
+
 /// Keeps the `least` best estimates, and all within a reach of about the k-th best.
 class Keeper {
  public:
@@ -26,9 +31,12 @@ class Keeper {
     grow(std::max(4 * least, 4 * kBatchRows));
   }
 
+  /// Lower estimates are not kept.
+  [[nodiscard]] float threshold() const { return threshold_; }
+
   /// At most `kBatchRows`.
   void add(std::span<const std::uint32_t> rows, const float* estimates) {
-    if (hits_.room - hits_.n < rows.size()) shrink();
+    if (hits_.n >= next_look_ || hits_.room - hits_.n < rows.size()) shrink();
     std::uint32_t places[kBatchRows];
     const std::size_t n = kernels().topk.at_least(estimates, rows.size(), threshold_, places);
     for (std::size_t i = 0; i < n; ++i, ++hits_.n) {
@@ -59,6 +67,7 @@ class Keeper {
       threshold_ = std::max(threshold_, kernels().codes.keep_best(hits_, want));
     }
     if (hits_.n > hits_.room / 2) grow(2 * hits_.room);
+    next_look_ = kLooksApart * hits_.n;
   }
 
   [[nodiscard]] std::size_t n_wanted() {
@@ -78,8 +87,41 @@ class Keeper {
   std::size_t least_;
   float reach_;
   float threshold_ = -kWholeReach;
+  std::size_t next_look_ = kFirstLook;
   CodeHits hits_;
   ScanScratch& scratch_;
+};
+
+/// Estimates rows by one bit a dimension of the query first. Those that may be kept all the same
+/// are estimated by four.
+class SignScan {
+ public:
+  SignScan(const SignRows& signs, const SignQuery& query, Keeper& keeper)
+      : signs_(signs),
+        query_(query),
+        keeper_(keeper),
+        spare_(kKeptDeviations * std::max(0.0F, query.coarse_deviation - query.deviation)) {}
+
+  /// At most `kBatchRows`.
+  void add(std::span<const std::uint32_t> rows) {
+    std::uint32_t kept[kBatchRows];
+    float estimates[kBatchRows];
+    const float least = keeper_.threshold() - spare_;
+    if (least > -kWholeReach) {
+      signs_.score(query_.coarse, rows, estimates);
+      const std::size_t n = kernels().topk.at_least(estimates, rows.size(), least, kept);
+      for (std::size_t i = 0; i < n; ++i) kept[i] = rows[kept[i]];
+      rows = {kept, n};
+    }
+    signs_.score(query_.fine, rows, estimates);
+    keeper_.add(rows, estimates);
+  }
+
+ private:
+  const SignRows& signs_;
+  const SignQuery& query_;
+  Keeper& keeper_;
+  float spare_;  ///< coarse estimates may lie so far below the threshold
 };
 
 }  // namespace
@@ -97,29 +139,24 @@ double CandidateSearch::signs_bytes(std::size_t n_allowed, const ListsSearchPara
 template <class Take>
 Result<> CandidateSearch::score_listed(const Search& search, std::span<const std::uint32_t> rows,
                                        Take& take) const {
-  float estimates[kBatchRows];
   for (std::size_t first = 0; first < rows.size(); first += kBatchRows) {
     if (first / kBatchRows % kBatchesPerPoll == 0) QV_TRY(search.request.cancel.check());
-    const auto batch = rows.subspan(first, std::min(kBatchRows, rows.size() - first));
-    signs_->score(search.scratch.sign_query, batch, estimates);
-    take(batch, estimates);
+    take(rows.subspan(first, std::min(kBatchRows, rows.size() - first)));
   }
   search.request.work.n_codes_scored += rows.size();
   search.request.work.n_bytes += rows.size() * signs_->row_bytes();
   return {};
 }
 
-/// Calls `take(rows, estimates)` for batches of the allowed rows, ascending.
+/// Calls `take(rows)` for batches of the allowed rows, ascending.
 template <class Take>
 Result<> CandidateSearch::score_allowed(const Search& search, Take&& take) const {
   std::uint32_t rows[kBatchRows];
-  float estimates[kBatchRows];
   const RowFilter& filter = search.request.filter;
   if (filter.is_listed()) return score_listed(search, filter.listed(), take);
   std::size_t n = 0, n_scored = 0, n_batches = 0;
   const auto score = [&] {
-    signs_->score(search.scratch.sign_query, {rows, n}, estimates);
-    take(std::span<const std::uint32_t>(rows, n), estimates);
+    take(std::span<const std::uint32_t>(rows, n));
     n_scored += std::exchange(n, 0);
   };
   const std::uint32_t n_words = filter.n_blocks();
@@ -149,12 +186,12 @@ Result<ListCandidates> CandidateSearch::find_by_signs(const CandidateRequest& re
   auto& query = scratch.sign_query;
   signs_->prepare(search.query.values, query);
   query.deviation = std::hypot(query.deviation, usual_loss(search.query));
+  query.coarse_deviation = std::hypot(query.coarse_deviation, usual_loss(search.query));
   const std::size_t k = std::max<std::size_t>(1, request.k);
   Keeper keeper(k, std::max<std::size_t>(k, request.params.rerank),
                 kKeptDeviations * query.deviation, scratch.scan);
-  QV_TRY(score_allowed(search, [&](std::span<const std::uint32_t> rows, const float* estimates) {
-    keeper.add(rows, estimates);
-  }));
+  SignScan scan(*signs_, query, keeper);
+  QV_TRY(score_allowed(search, [&](std::span<const std::uint32_t> rows) { scan.add(rows); }));
   const CodeHits& best = keeper.best();
   scratch.rows.assign(best.positions, best.positions + best.n);
   scratch.scores.assign(best.scores, best.scores + best.n);
