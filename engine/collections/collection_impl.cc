@@ -29,6 +29,7 @@
 #include "engine/query/recall.h"
 #include "engine/query/scorer/proposals.h"
 #include "engine/query/shared_pass.h"
+#include "engine/query/stages/segment_search.h"
 #include "engine/query/sums/feature_sums.h"
 #include "engine/segment/columns.h"
 #include "engine/write/prepared.h"
@@ -242,15 +243,7 @@ Result<> CollectionImpl::open_private_sums() {
 void CollectionImpl::open_recall(const JobContext* jobs) {
   RecallHost host;
   host.config = [this] { return config_.load(); };
-  host.n_points = [this](std::size_t field) {
-    std::uint64_t n = 0;
-    const Snapshot now(moment().sets);
-    for (const Segment* segment : now.segments()) {
-      const auto& fields = segment->data->fields;
-      if (field < fields.size()) n += fields[field].n_present;
-    }
-    return n;
-  };
+  host.points = [this](std::size_t field) { return points_of(Snapshot(moment().sets), field); };
   host.check_changes = [this]() -> Result<> {
     if (context_.replication == nullptr || is_replicated()) return check_gates();
     return fail(Code::kFailedPrecondition, "the collection is on this node alone");

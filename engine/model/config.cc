@@ -140,6 +140,7 @@ Value to_value(const RecallTable& table) {
                       {"synthetic", Value(table.source == RecallSource::kSynthetic)},
                       {"recorded", Value(table.source == RecallSource::kRecorded)},
                       {"points", number(table.n_points)},
+                      {"indexed", number(table.n_indexed)},
                       {"measured_at_ms", number(table.measured_at_ms)},
                       {"cells", list_of(table.cells)}});
 }
@@ -351,6 +352,8 @@ Result<RecallTable> read_recall(const Value& value) {
   if (is_recorded != nullptr && *is_recorded) table.source = RecallSource::kRecorded;
   if (is_synthetic) table.source = RecallSource::kSynthetic;
   reader.read("points", table.n_points);
+  // Earlier versions have no such member.
+  table.n_indexed = value.find_unsigned("indexed").value_or(table.n_points);
   reader.read("measured_at_ms", table.measured_at_ms);
   QV_TRY(read_list(reader, "cells", read_recall_cell, table.cells));
   return table;

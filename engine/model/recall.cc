@@ -9,8 +9,17 @@ namespace {
 /// Queries made of stored vectors may be easier than real ones, which missed up to 1.9 times as
 /// many hits on arxiv-100k: so many times the measured loss is reckoned with.
 constexpr double kSyntheticLoss = 2;
-/// A table of fewer or more points than 1 : kMaxGrowth of now says nothing.
+/// A table of fewer or more points than 1 : kMaxGrowth of now says nothing, nor does one of a
+/// smaller share of indexed points.
 constexpr std::uint64_t kMaxGrowth = 2;
+
+/// Factor of the indexed share of the points since the measurement, at least 1; infinite if none
+/// was indexed then.
+double growth_of_indexed(const RecallTable& table, const FieldPoints& points) {
+  const auto now = static_cast<double>(points.indexed) * static_cast<double>(table.n_points);
+  const auto then = static_cast<double>(table.n_indexed) * static_cast<double>(points.all);
+  return now > then ? now / then : 1;
+}
 
 /// `factor`: of the measured losses.
 bool is_enough(const RecallPoint& point, const RecallTarget& target, double n, double factor) {
@@ -60,13 +69,14 @@ std::string_view to_string(RecallStatus::Next next) {
   return "none";
 }
 
-bool is_current(const RecallTable& table, std::uint64_t n_points) {
-  return n_points <= kMaxGrowth * table.n_points && table.n_points <= kMaxGrowth * n_points;
+bool is_current(const RecallTable& table, const FieldPoints& points) {
+  return points.all <= kMaxGrowth * table.n_points && table.n_points <= kMaxGrowth * points.all &&
+         growth_of_indexed(table, points) <= kMaxGrowth;
 }
 
 RecallChoice choose_effort(const RecallTable* table, const RecallTarget& target, std::uint64_t k,
-                           double selectivity, std::uint64_t n_points) {
-  if (table == nullptr || !is_current(*table, n_points)) return {};
+                           double selectivity, const FieldPoints& points) {
+  if (table == nullptr || !is_current(*table, points)) return {};
   // The cells around the query: the least measured k that is no smaller, and the shares next to it.
   std::uint64_t near_k = 0;
   for (const RecallCell& cell : table->cells) {
@@ -85,7 +95,8 @@ RecallChoice choose_effort(const RecallTable* table, const RecallTarget& target,
     }
   }
   const auto n = static_cast<double>(table->n_queries);
-  const double factor = table->source == RecallSource::kSynthetic ? kSyntheticLoss : 1;
+  const double factor = growth_of_indexed(*table, points) *
+                        (table->source == RecallSource::kSynthetic ? kSyntheticLoss : 1);
   RecallChoice worst{false, 0, 1};
   for (const RecallCell* cell : {above, below}) {
     if (cell == nullptr) continue;

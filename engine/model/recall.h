@@ -50,12 +50,19 @@ struct RecallCell {
   bool operator==(const RecallCell&) const = default;
 };
 
+/// Points with a vector of one field.
+struct FieldPoints {
+  std::uint64_t all = 0;
+  std::uint64_t indexed = 0;  ///< in segments with an index, whose searches may miss hits
+};
+
 /// What was measured of one field.
 struct RecallTable {
   std::string field;
   std::uint64_t n_queries = 0;
   RecallSource source = RecallSource::kGiven;
   std::uint64_t n_points = 0;        ///< points with the vector at that time
+  std::uint64_t n_indexed = 0;       ///< those of them in segments with an index
   std::uint64_t measured_at_ms = 0;  ///< since 1970
   std::vector<RecallCell> cells;
   bool operator==(const RecallTable&) const = default;
@@ -69,9 +76,9 @@ struct RecallTarget {
   bool operator==(const RecallTarget&) const = default;
 };
 
-/// False if the number of points has more than doubled or halved since: the table then says
-/// nothing.
-[[nodiscard]] bool is_current(const RecallTable& table, std::uint64_t n_points);
+/// False if the number of points has more than doubled or halved since, or the indexed share of
+/// them has more than doubled: the table then says nothing.
+[[nodiscard]] bool is_current(const RecallTable& table, const FieldPoints& points);
 
 struct RecallChoice {
   bool is_exact = true;  ///< no measured effort is known to be enough
@@ -81,12 +88,12 @@ struct RecallChoice {
 
 /// The least effort that keeps the promise for further queries, by conformal risk control
 /// (Angelopoulos et al., ICLR 2024): of n measured queries with mean loss R the next one's expected
-/// loss is at most (n R + 1) / (n + 1). `table`: nullptr: nothing was measured. `selectivity`:
-/// share of the points with the vector that may be hits. `n_points`: of these, in the whole
-/// collection.
+/// loss is at most (n R + 1) / (n + 1). If the indexed share of the points has grown, R has grown
+/// with it. `table`: nullptr: nothing was measured. `selectivity`: share of the points with the
+/// vector that may be hits. `points`: of the whole collection.
 [[nodiscard]] RecallChoice choose_effort(const RecallTable* table, const RecallTarget& target,
                                          std::uint64_t k, double selectivity,
-                                         std::uint64_t n_points);
+                                         const FieldPoints& points);
 
 /// How a query with a target was answered; filled in while it runs, by any number of threads.
 class RecallReport {

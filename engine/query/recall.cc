@@ -89,16 +89,16 @@ class Measurement {
 
 Result<RecallTable> Measurement::run() {
   QV_TRY(field_, environment_.config.field(request_.using_field));
-  for (const Segment* segment : environment_.snapshot.segments()) {
-    n_points_ += segment->data->fields[field_].n_present;
-  }
+  const FieldPoints points = points_of(environment_.snapshot, field_);
+  n_points_ = points.all;
   QV_TRY(gather_queries());
   RecallTable table;
   table.field = request_.using_field;
   table.n_queries = queries_.size();
   table.source = request_.source.value_or(RecallSource::kGiven);
   if (request_.queries.empty()) table.source = RecallSource::kSynthetic;
-  table.n_points = n_points_;
+  table.n_points = points.all;
+  table.n_indexed = points.indexed;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   table.measured_at_ms = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(now).count());

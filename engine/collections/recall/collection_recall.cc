@@ -79,9 +79,10 @@ std::optional<CollectionRecall::Due> CollectionRecall::due(std::size_t field,
   const RecallTable* table = find_recall(config, config.fields[field].name);
   if (table == nullptr) return Due{"nothing was measured", RecallUrgency::kFirst};
   if (watch_.is_alarmed(field)) return Due{"the watch raised an alarm", RecallUrgency::kAlarm};
-  const std::uint64_t n_points = host_.n_points(field);
-  if (!is_current(*table, n_points)) {
-    return Due{fmt::format("{} points were measured, and there are {}", table->n_points, n_points)};
+  const FieldPoints points = host_.points(field);
+  if (!is_current(*table, points)) {
+    return Due{fmt::format("{} points, {} of them indexed, were measured, and there are {} and {}",
+                           table->n_points, table->n_indexed, points.all, points.indexed)};
   }
   if (table->source == RecallSource::kSynthetic) return Due{"it was measured with made queries"};
   const std::size_t n = context_.queries->n_recorded(field);

@@ -27,8 +27,7 @@ namespace quiver::engine {
 /// What keeping the recall needs of the collection. All may be called from any thread.
 struct RecallHost {
   std::function<std::shared_ptr<const CollectionConfig>()> config;
-  /// Points with a vector of the field.
-  std::function<std::uint64_t(std::size_t field)> n_points;
+  std::function<FieldPoints(std::size_t field)> points;
   /// An error while this node may not change the collection.
   std::function<Result<>()> check_changes;
   std::function<Result<RecallTable>(const RecallRequest&, const Cancel&)> measure;

@@ -75,11 +75,10 @@ void end_report(std::uint64_t n_allowed, const index::WorkCounters& work, Segmen
   if (report.ways.empty()) report.ways.push_back({"exact", 0, true});
 }
 
-/// The parameters that reach the recall which the search asks for. `n_points`: points with the
-/// vector in all segments.
+/// The parameters that reach the recall which the search asks for. `points`: of all segments.
 SearchParams settled(const SearchEnvironment& environment, const FieldSearch& search,
                      const Segment& segment, const index::RowFilter& filter,
-                     std::uint64_t n_points) {
+                     const FieldPoints& points) {
   SearchParams params = search.params;
   params.target = {};
   const SegmentData& data = *segment.data;
@@ -94,7 +93,7 @@ SearchParams settled(const SearchEnvironment& environment, const FieldSearch& se
             : std::min(1.0, static_cast<double>(filter.n_allowed()) /
                                 static_cast<double>(std::max<std::uint64_t>(n, 1)));
     const auto k = *std::max_element(search.limits.begin(), search.limits.end());
-    choice = choose_effort(table, search.params.target, k, share, n_points);
+    choice = choose_effort(table, search.params.target, k, share, points);
     if (environment.recall != nullptr) {
       const double factor = environment.recall->effort_factor(search.field);
       choice.effort =
@@ -107,19 +106,11 @@ SearchParams settled(const SearchEnvironment& environment, const FieldSearch& se
   return params;
 }
 
-std::uint64_t n_points_of(const SearchEnvironment& environment, std::size_t field) {
-  std::uint64_t n = 0;
-  for (const Segment* segment : environment.snapshot.segments()) {
-    n += segment->data->fields[field].n_present;
-  }
-  return n;
-}
-
 /// `report`: nullptr if it is not asked for.
 Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environment,
                                                const FieldSearch& search,
                                                const index::AnyParams& params,
-                                               std::uint64_t n_points, const Segment& segment,
+                                               const FieldPoints& points, const Segment& segment,
                                                Floors& floors, index::WorkCounters& work,
                                                SegmentReport* report) {
   const auto& data = *segment.data;
@@ -137,7 +128,7 @@ Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environm
   std::optional<SearchParams> own;  // those of this segment, if a recall is asked for
   std::optional<index::AnyParams> of_own;
   if (!search.params.target.is_none()) {
-    own = settled(environment, search, segment, filter.view(), n_points);
+    own = settled(environment, search, segment, filter.view(), points);
     QV_TRY(of_own, index_params(wanted, schema, *own));
   }
   const SearchParams& in_force = own ? *own : search.params;
@@ -178,21 +169,34 @@ Result<std::vector<Candidates>> merged(const FieldSearch& search,
 
 }  // namespace
 
+FieldPoints points_of(const Snapshot& snapshot, std::size_t field) {
+  FieldPoints points;
+  for (const Segment* segment : snapshot.segments()) {
+    const SegmentData& data = *segment->data;
+    if (field >= data.fields.size()) continue;  // older than the field
+    const std::uint64_t n = data.fields[field].n_present;
+    points.all += n;
+    if (data.indexes[field].type != flat_index()) points.indexed += n;
+  }
+  return points;
+}
+
 Result<std::vector<Candidates>> search_segments(const SearchEnvironment& environment,
                                                 const FieldSearch& search) {
   const auto& segments = environment.snapshot.segments();
   const auto& schema = environment.config.fields[search.field];
   QV_TRY(const auto params,
          index_params(*wanted_type(schema, environment.indexes), schema, search.params));
-  const std::uint64_t n_points =
-      search.params.target.is_none() ? 0 : n_points_of(environment, search.field);
+  const FieldPoints points = search.params.target.is_none()
+                                 ? FieldPoints()
+                                 : points_of(environment.snapshot, search.field);
   std::vector<Result<std::vector<Candidates>>> parts(segments.size());
   std::vector<index::WorkCounters> work(segments.size());
   Floors floors(search.queries.size());
   for (auto& floor : floors) floor = -std::numeric_limits<float>::infinity();
   std::vector<SegmentReport> reports(environment.report != nullptr ? segments.size() : 0);
   const auto search_one = [&](std::size_t i) {
-    parts[i] = search_segment(environment, search, params, n_points, *segments[i], floors, work[i],
+    parts[i] = search_segment(environment, search, params, points, *segments[i], floors, work[i],
                               reports.empty() ? nullptr : &reports[i]);
   };
   if (environment.executor != nullptr && segments.size() > 1) {

@@ -27,6 +27,9 @@ struct FieldSearch {
   RecallReport* recall = nullptr;
 };
 
+/// Of all segments of the snapshot.
+[[nodiscard]] FieldPoints points_of(const Snapshot& snapshot, std::size_t field);
+
 /// The hits of each query, best first by (score, id). Segments are searched in parallel on the
 /// environment's executor, if it has one.
 [[nodiscard]] Result<std::vector<Candidates>> search_segments(const SearchEnvironment& environment,

@@ -35,6 +35,7 @@ void write_cell(Writer& out, const engine::RecallCell& cell) {
 void write_table_members(Writer& out, const engine::RecallTable& table) {
   write_measurement(out, table.n_queries, table.source, table.measured_at_ms);
   out.member("points", table.n_points);
+  out.member("indexed_points", table.n_indexed);
   out.key("curves");
   out.begin_array();
   for (const auto& cell : table.cells) write_cell(out, cell);

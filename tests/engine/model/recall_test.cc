@@ -16,6 +16,7 @@ RecallTable table_of(std::vector<RecallCell> cells) {
   table.field = "dense";
   table.n_queries = 499;
   table.n_points = 1000;
+  table.n_indexed = 1000;
   table.cells = std::move(cells);
   return table;
 }
@@ -32,31 +33,31 @@ RecallCell cell_of(std::uint64_t k, Ppm selectivity, std::uint64_t first_effort)
 TEST(RecallChoice, TakesTheLeastEffortThatKeepsThePromise) {
   const RecallTable table = table_of({cell_of(10, 1'000'000, 16)});
   const auto effort_for = [&](double target) {
-    return choose_effort(&table, {target, {}}, 10, 1, 1000).effort;
+    return choose_effort(&table, {target, {}}, 10, 1, {1000, 1000}).effort;
   };
   EXPECT_EQ(effort_for(0.5), 16U);
   EXPECT_EQ(effort_for(0.9), 32U);
   EXPECT_EQ(effort_for(0.95), 32U) << "(499 * .048 + 1) / 500 = .0499";
   EXPECT_EQ(effort_for(0.951), 64U);
   EXPECT_EQ(effort_for(0.99), 128U) << "the next query may be worse than the mean";
-  EXPECT_TRUE(choose_effort(&table, {0.999, {}}, 10, 1, 1000).is_exact)
+  EXPECT_TRUE(choose_effort(&table, {0.999, {}}, 10, 1, {1000, 1000}).is_exact)
       << "499 queries cannot tell so much";
-  EXPECT_EQ(choose_effort(&table, {{}, 0.7}, 10, 1, 1000).effort, 32U);
-  EXPECT_EQ(choose_effort(&table, {0.5, 0.95}, 10, 1, 1000).effort, 128U);
-  EXPECT_DOUBLE_EQ(choose_effort(&table, {0.9, {}}, 10, 1, 1000).estimate, 0.952);
+  EXPECT_EQ(choose_effort(&table, {{}, 0.7}, 10, 1, {1000, 1000}).effort, 32U);
+  EXPECT_EQ(choose_effort(&table, {0.5, 0.95}, 10, 1, {1000, 1000}).effort, 128U);
+  EXPECT_DOUBLE_EQ(choose_effort(&table, {0.9, {}}, 10, 1, {1000, 1000}).estimate, 0.952);
 }
 
 TEST(RecallChoice, AnEffortCountsOnlyIfAllGreaterOnesDo) {
   RecallTable table = table_of({cell_of(10, 1'000'000, 16)});
   table.cells[0].points[2].recall = 700'000;
-  EXPECT_EQ(choose_effort(&table, {0.9, {}}, 10, 1, 1000).effort, 128U);
+  EXPECT_EQ(choose_effort(&table, {0.9, {}}, 10, 1, {1000, 1000}).effort, 128U);
 }
 
 TEST(RecallChoice, TheCellsAroundTheQueryDecide) {
   const RecallTable table = table_of({cell_of(10, 1'000'000, 16), cell_of(100, 1'000'000, 20),
                                       cell_of(10, 100'000, 40), cell_of(100, 100'000, 50)});
   const auto effort_of = [&](std::uint64_t k, double selectivity) {
-    return choose_effort(&table, {0.9, {}}, k, selectivity, 1000).effort;
+    return choose_effort(&table, {0.9, {}}, k, selectivity, {1000, 1000}).effort;
   };
   EXPECT_EQ(effort_of(1, 1), 32U);
   EXPECT_EQ(effort_of(10, 1), 32U);
@@ -64,25 +65,46 @@ TEST(RecallChoice, TheCellsAroundTheQueryDecide) {
   EXPECT_EQ(effort_of(10, 0.5), 80U) << "the harder of the cells on both sides";
   EXPECT_EQ(effort_of(10, 0.1), 80U);
   EXPECT_EQ(effort_of(10, 0.001), 80U);
-  EXPECT_TRUE(choose_effort(&table, {0.9, {}}, 101, 1, 1000).is_exact) << "never measured";
+  EXPECT_TRUE(choose_effort(&table, {0.9, {}}, 101, 1, {1000, 1000}).is_exact) << "never measured";
 }
 
 TEST(RecallChoice, WhatIsUnknownIsExact) {
   const RecallTable table = table_of({cell_of(10, 1'000'000, 16)});
-  EXPECT_TRUE(choose_effort(nullptr, {0.5, {}}, 10, 1, 1000).is_exact);
-  EXPECT_FALSE(choose_effort(&table, {0.5, {}}, 10, 1, 2000).is_exact);
-  EXPECT_TRUE(choose_effort(&table, {0.5, {}}, 10, 1, 2001).is_exact) << "the points have changed";
-  EXPECT_TRUE(choose_effort(&table, {0.5, {}}, 10, 1, 499).is_exact);
-  EXPECT_TRUE(choose_effort(&table, {1.0, {}}, 10, 1, 1000).is_exact);
+  EXPECT_TRUE(choose_effort(nullptr, {0.5, {}}, 10, 1, {1000, 1000}).is_exact);
+  EXPECT_FALSE(choose_effort(&table, {0.5, {}}, 10, 1, {2000, 2000}).is_exact);
+  EXPECT_TRUE(choose_effort(&table, {0.5, {}}, 10, 1, {2001, 2001}).is_exact)
+      << "the points have changed";
+  EXPECT_TRUE(choose_effort(&table, {0.5, {}}, 10, 1, {499, 499}).is_exact);
+  EXPECT_TRUE(choose_effort(&table, {1.0, {}}, 10, 1, {1000, 1000}).is_exact);
+}
+
+/// Segments without an index are searched exactly: an index lowers the recall.
+TEST(RecallChoice, IndexesBuiltSinceCountForMoreLoss) {
+  RecallTable table = table_of({cell_of(10, 1'000'000, 16)});
+  table.n_indexed = 0;
+  EXPECT_TRUE(choose_effort(&table, {0.5, {}}, 10, 1, {1000, 1}).is_exact)
+      << "no loss was measured";
+  EXPECT_FALSE(is_current(table, {1000, 1}));
+  EXPECT_TRUE(is_current(table, {1000, 0}));
+  table.n_indexed = 500;
+  EXPECT_EQ(choose_effort(&table, {0.9, {}}, 10, 1, {1000, 500}).effort, 32U);
+  EXPECT_EQ(choose_effort(&table, {0.95, {}}, 10, 1, {1000, 500}).effort, 32U);
+  const auto choice = choose_effort(&table, {0.95, {}}, 10, 1, {1000, 750});
+  EXPECT_EQ(choice.effort, 64U);
+  EXPECT_NEAR(choice.estimate, 0.985, 1e-9) << "half as much again is lost";
+  EXPECT_EQ(choose_effort(&table, {0.95, {}}, 10, 1, {2000, 1000}).effort, 32U) << "the same share";
+  EXPECT_EQ(choose_effort(&table, {0.95, {}}, 10, 1, {1000, 100}).effort, 32U);
+  table.n_indexed = 499;
+  EXPECT_TRUE(choose_effort(&table, {0.5, {}}, 10, 1, {1000, 1000}).is_exact) << "more than twice";
 }
 
 TEST(RecallChoice, SyntheticQueriesCountForLess) {
   RecallTable table = table_of({cell_of(10, 1'000'000, 16)});
   table.source = RecallSource::kSynthetic;
-  const auto choice = choose_effort(&table, {0.9, {}}, 10, 1, 1000);
+  const auto choice = choose_effort(&table, {0.9, {}}, 10, 1, {1000, 1000});
   EXPECT_EQ(choice.effort, 32U);
   EXPECT_NEAR(choice.estimate, 0.904, 1e-9);
-  EXPECT_EQ(choose_effort(&table, {0.95, {}}, 10, 1, 1000).effort, 64U);
+  EXPECT_EQ(choose_effort(&table, {0.95, {}}, 10, 1, {1000, 1000}).effort, 64U);
 }
 
 /// In many worlds of queries with known loss by effort, the mean recall of new queries keeps the
@@ -109,7 +131,7 @@ TEST(RecallChoice, ThePromiseHoldsInExpectation) {
     }
     RecallTable table = table_of({cell});
     table.n_queries = kQueries;
-    const auto choice = choose_effort(&table, {kTarget, {}}, 10, 1, 1000);
+    const auto choice = choose_effort(&table, {kTarget, {}}, 10, 1, {1000, 1000});
     ASSERT_FALSE(choice.is_exact);
     for (int i = 0; i < 50; ++i) sum += recall_of(uniform(random), choice.effort) / 50;
   }
@@ -124,6 +146,7 @@ TEST(RecallTables, AreKeptWithTheConfiguration) {
   RecallTable table = table_of({cell_of(10, 1'000'000, 16), cell_of(100, 20'000, 50)});
   table.source = RecallSource::kSynthetic;
   table.measured_at_ms = 1'790'000'000'123;
+  table.n_indexed = 600;
   set_recall(config, table);
   set_recall(config, table);
   ASSERT_EQ(config.recall.size(), 1U);

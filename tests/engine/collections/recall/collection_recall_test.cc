@@ -282,6 +282,20 @@ TEST_F(KeptRecall, QueriesThatChangeRaiseAnAlarmAndAreMeasured) {
   EXPECT_GE(status().observed, kTarget);
 }
 
+TEST_F(KeptRecall, ATableFromBeforeTheIndexIsMeasuredAgain) {
+  open();
+  ask_often(kEasy, kMinRecordedQueries);
+  ASSERT_TRUE(comes_true([&] { return table().has_value(); }));
+  EXPECT_EQ(table()->n_indexed, 1500U);
+  ASSERT_TRUE(database_->update_config("points", [](CollectionConfig& config) -> Result<> {
+    RecallTable before = config.recall.at(0);
+    before.n_indexed = 0;
+    set_recall(config, before);
+    return {};
+  }));
+  ASSERT_TRUE(asked_until(kEasy, [&] { return table()->n_indexed == 1500; })) << status().why;
+}
+
 TEST_F(KeptRecall, RecordedQueriesAndTablesSurviveARestart) {
   open();
   ask_often(kEasy, kMinRecordedQueries);
