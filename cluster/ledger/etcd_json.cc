@@ -16,9 +16,8 @@ using payload::Object;
 using payload::Value;
 
 tl::unexpected<Error> not_understood(std::string_view what) {
-  return fail(
-      Code::kDeadlineExceeded,
-      fmt::format("the ledger's answer is not understood ({}): the outcome is not known", what));
+  return fail(Code::kDeadlineExceeded,
+              fmt::format("the ledger's answer is not understood ({})", what));
 }
 
 std::string to_base64(std::string_view bytes) {

@@ -27,6 +27,13 @@ VersionNumbers parse_version(std::string_view text) {
   return numbers;
 }
 
+/// Of a call that may be repeated: an answer that is not understood is none.
+template <class T>
+Result<T> of_repeated(Result<T> answer) {
+  if (answer || answer.error().code() != Code::kDeadlineExceeded) return answer;
+  return fail(Code::kUnavailable, answer.error().message());
+}
+
 }  // namespace
 
 Result<Outcome> EtcdLedger::transact(const Transaction& transaction) {
@@ -44,7 +51,7 @@ Result<RangeAnswer> EtcdLedger::range(const RangeRequest& request) {
   QV_TRY(check(request));
   QV_TRY(const Value answer,
          gateway_.post("/v3/kv/range", etcd::write_range(request), Repeat::kYes));
-  return etcd::read_range(answer);
+  return of_repeated(etcd::read_range(answer));
 }
 
 Result<LeaseId> EtcdLedger::grant_lease(std::chrono::seconds ttl) {
@@ -56,7 +63,7 @@ Result<LeaseId> EtcdLedger::grant_lease(std::chrono::seconds ttl) {
          gateway_.post("/v3/lease/grant", etcd::write_number("TTL", ttl.count()), Repeat::kYes));
   const LeaseId lease = etcd::read_number(answer, "ID");
   if (lease != 0) return lease;
-  return fail(Code::kDeadlineExceeded, "the ledger granted a lease without an id");
+  return fail(Code::kUnavailable, "the ledger granted a lease without an id");
 }
 
 Result<bool> EtcdLedger::keep_alive(LeaseId lease) {
@@ -64,7 +71,7 @@ Result<bool> EtcdLedger::keep_alive(LeaseId lease) {
          gateway_.post("/v3/lease/keepalive", etcd::write_number("ID", lease), Repeat::kYes));
   const Value* result = answer.find("result");
   if (result != nullptr) return etcd::read_number(*result, "TTL") > 0;
-  return fail(Code::kDeadlineExceeded, "the ledger's answer has no lease");
+  return fail(Code::kUnavailable, "the ledger's answer has no lease");
 }
 
 Result<> EtcdLedger::revoke_lease(LeaseId lease) {
@@ -79,7 +86,7 @@ Result<> EtcdLedger::compact(Revision revision) {
 
 Result<LedgerStatus> EtcdLedger::status() {
   QV_TRY(const Value answer, gateway_.post("/v3/maintenance/status", "{}", Repeat::kYes));
-  return etcd::read_status(answer);
+  return of_repeated(etcd::read_status(answer));
 }
 
 Result<> check_version(std::string_view version) {

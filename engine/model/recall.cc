@@ -9,9 +9,10 @@ namespace {
 /// Queries made of stored vectors may be easier than real ones, which missed up to 1.9 times as
 /// many hits on arxiv-100k: so many times the measured loss is reckoned with.
 constexpr double kSyntheticLoss = 2;
-/// A table of fewer or more points than 1 : kMaxGrowth of now says nothing, nor does one of a
-/// smaller share of indexed points.
+/// A table of fewer or more points than 1 : kMaxGrowth of now says nothing.
 constexpr std::uint64_t kMaxGrowth = 2;
+/// Nor does one if the indexed share has grown by more: which queries lose hits then is not known.
+constexpr double kMaxIndexedGrowth = 1.25;
 
 /// Factor of the indexed share of the points since the measurement, at least 1; infinite if none
 /// was indexed then.
@@ -71,7 +72,7 @@ std::string_view to_string(RecallStatus::Next next) {
 
 bool is_current(const RecallTable& table, const FieldPoints& points) {
   return points.all <= kMaxGrowth * table.n_points && table.n_points <= kMaxGrowth * points.all &&
-         growth_of_indexed(table, points) <= kMaxGrowth;
+         growth_of_indexed(table, points) <= kMaxIndexedGrowth;
 }
 
 RecallChoice choose_effort(const RecallTable* table, const RecallTarget& target, std::uint64_t k,

@@ -77,13 +77,13 @@ struct RecallTarget {
 };
 
 /// False if the number of points has more than doubled or halved since, or the indexed share of
-/// them has more than doubled: the table then says nothing.
+/// them has grown by more than a quarter: the table then says nothing.
 [[nodiscard]] bool is_current(const RecallTable& table, const FieldPoints& points);
 
 struct RecallChoice {
   bool is_exact = true;  ///< no measured effort is known to be enough
   std::uint64_t effort = 0;
-  double estimate = 1;  ///< mean recall that was measured with it, less for synthetic queries
+  double estimate = 1;  ///< mean recall that was measured with it, less if misses count for more
 };
 
 /// The least effort that keeps the promise for further queries, by conformal risk control

@@ -45,7 +45,12 @@ TEST(EtcdLedgerTest, WithAServerThatHangsTheOutcomeIsNotKnown) {
   EtcdLedger ledger({.members = {one.endpoint(), two.endpoint()}, .timeout = milliseconds(300)});
   const Stopwatch watch;
   EXPECT_EQ(code(ledger.transact(put_a())), Code::kDeadlineExceeded);
+  EXPECT_EQ(code(ledger.revoke_lease(1)), Code::kDeadlineExceeded);
+  EXPECT_EQ(code(ledger.compact(1)), Code::kDeadlineExceeded);
   EXPECT_EQ(code(ledger.range({.from = "a"})), Code::kUnavailable) << "a read may be repeated";
+  EXPECT_EQ(code(ledger.grant_lease(std::chrono::seconds(9))), Code::kUnavailable);
+  EXPECT_EQ(code(ledger.keep_alive(1)), Code::kUnavailable);
+  EXPECT_EQ(code(ledger.status()), Code::kUnavailable);
   EXPECT_GE(watch.seconds(), 0.5);
   EXPECT_LT(watch.seconds(), 30) << "sockets of the client have a limit of a minute";
 }

@@ -28,7 +28,7 @@ struct SignFacts {
 struct SignQuery {
   std::vector<std::uint8_t> planes;
   SignQueryView fine;          ///< 4 bits a dimension
-  SignQueryView coarse;        ///< 1 bit: a third of the time
+  SignQueryView coarse;        ///< 1 bit: faster without AVX-512
   float deviation = 0;         ///< usual error of a fine estimate
   float coarse_deviation = 0;  ///< the same of a coarse one
 };

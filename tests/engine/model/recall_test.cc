@@ -86,16 +86,17 @@ TEST(RecallChoice, IndexesBuiltSinceCountForMoreLoss) {
       << "no loss was measured";
   EXPECT_FALSE(is_current(table, {1000, 1}));
   EXPECT_TRUE(is_current(table, {1000, 0}));
-  table.n_indexed = 500;
-  EXPECT_EQ(choose_effort(&table, {0.9, {}}, 10, 1, {1000, 500}).effort, 32U);
-  EXPECT_EQ(choose_effort(&table, {0.95, {}}, 10, 1, {1000, 500}).effort, 32U);
+  table.n_indexed = 600;
+  EXPECT_EQ(choose_effort(&table, {0.9, {}}, 10, 1, {1000, 600}).effort, 32U);
+  EXPECT_EQ(choose_effort(&table, {0.95, {}}, 10, 1, {1000, 600}).effort, 32U);
   const auto choice = choose_effort(&table, {0.95, {}}, 10, 1, {1000, 750});
+  EXPECT_TRUE(choose_effort(&table, {0.5, {}}, 10, 1, {1000, 751}).is_exact) << "too many more";
+  EXPECT_EQ(choose_effort(&table, {{}, 0.89}, 10, 1, {1000, 600}).effort, 64U);
+  EXPECT_EQ(choose_effort(&table, {{}, 0.89}, 10, 1, {1000, 750}).effort, 128U);
   EXPECT_EQ(choice.effort, 64U);
-  EXPECT_NEAR(choice.estimate, 0.985, 1e-9) << "half as much again is lost";
-  EXPECT_EQ(choose_effort(&table, {0.95, {}}, 10, 1, {2000, 1000}).effort, 32U) << "the same share";
+  EXPECT_NEAR(choice.estimate, 0.9875, 1e-9) << "a quarter more is lost";
+  EXPECT_EQ(choose_effort(&table, {0.95, {}}, 10, 1, {2000, 1200}).effort, 32U) << "the same share";
   EXPECT_EQ(choose_effort(&table, {0.95, {}}, 10, 1, {1000, 100}).effort, 32U);
-  table.n_indexed = 499;
-  EXPECT_TRUE(choose_effort(&table, {0.5, {}}, 10, 1, {1000, 1000}).is_exact) << "more than twice";
 }
 
 TEST(RecallChoice, SyntheticQueriesCountForLess) {

@@ -36,13 +36,14 @@ class Keeper {
 
   /// At most `kBatchRows`.
   void add(std::span<const std::uint32_t> rows, const float* estimates) {
-    if (hits_.n >= next_look_ || hits_.room - hits_.n < rows.size()) shrink();
+    if (hits_.room - hits_.n < rows.size()) shrink();
     std::uint32_t places[kBatchRows];
     const std::size_t n = kernels().topk.at_least(estimates, rows.size(), threshold_, places);
     for (std::size_t i = 0; i < n; ++i, ++hits_.n) {
       hits_.scores[hits_.n] = estimates[places[i]];
       hits_.positions[hits_.n] = rows[places[i]];
     }
+    if (hits_.n >= next_look_) shrink();
   }
 
   [[nodiscard]] const CodeHits& best() {
@@ -107,12 +108,14 @@ class SignScan {
     std::uint32_t kept[kBatchRows];
     float estimates[kBatchRows];
     const float least = keeper_.threshold() - spare_;
-    if (least > -kWholeReach) {
+    if (is_worthwhile_ && least > -kWholeReach) {
       signs_.score(query_.coarse, rows, estimates);
       const std::size_t n = kernels().topk.at_least(estimates, rows.size(), least, kept);
       for (std::size_t i = 0; i < n; ++i) kept[i] = rows[kept[i]];
+      is_worthwhile_ = n <= rows.size() / 2;
       rows = {kept, n};
     }
+    if (rows.empty()) return;
     signs_.score(query_.fine, rows, estimates);
     keeper_.add(rows, estimates);
   }
@@ -121,7 +124,8 @@ class SignScan {
   const SignRows& signs_;
   const SignQuery& query_;
   Keeper& keeper_;
-  float spare_;  ///< coarse estimates may lie so far below the threshold
+  float spare_;                ///< coarse estimates may lie so far below the threshold
+  bool is_worthwhile_ = true;  ///< coarse estimates tell most rows
 };
 
 }  // namespace

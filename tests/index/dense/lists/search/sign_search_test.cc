@@ -1,6 +1,7 @@
 // Searches by sign codes, which strict filters lead to.
 #include <gtest/gtest.h>
 
+#include "index/dense/lists/search/lists_files.h"
 #include "index/dense/lists/sign_rows.h"
 #include "tests/index/dense/dense_support.h"
 #include "tests/index/dense/searcher_support.h"
@@ -79,6 +80,46 @@ TEST_P(IvfSearch, SignsOfEqualRowsLoseNothing) {
       EXPECT_GE(recall_of(found.hits, index.exact(query, filter, k)), 0.9)
           << "share " << share << " k " << k;
     }
+  }
+}
+
+/// Most of many allowed rows are estimated by one bit a dimension of the query only.
+TEST_P(IvfSearch, SignsOfManyRowsMissNothing) {
+  using namespace quiver::index::dense;
+  Random random(kIvfSeed);
+  Clumps clumps(schema(96), 40, random);
+  const IvfIndex index(clumps.column(12'000, 0.95));
+  if (!index.directory->exists("row-signs.qvx")) GTEST_SKIP() << "rows are as small";
+  const FieldColumn& column = index.column;
+  const auto lists =
+      open_lists(*index.directory, {column.schema, column.n_rows, column.n_present}).value();
+  Bitset allowed = random_rows(column.n_rows, 0.6, random);
+  allowed &= present_rows(column);
+  const RowFilter filter = RowFilter::of(allowed);
+  const Cancel cancel;
+  for (const std::size_t k : {1, 10, 120}) {
+    double recall = 0;
+    constexpr int kQueries = 10;
+    for (int i = 0; i < kQueries; ++i) {
+      const PreparedQuery query = clumps.query();
+      WorkCounters work;
+      const CandidateRequest request{.vector = query.values(),
+                                     .k = k,
+                                     .params = lists.candidates.settled({}, k),
+                                     .filter = filter,
+                                     .n_allowed = allowed.count(),
+                                     .cancel = cancel,
+                                     .work = work};
+      const auto found = lists.candidates.find_by_signs(request);
+      ASSERT_TRUE(found);
+      EXPECT_LT(found->rows.size(), allowed.count() / 4) << "k " << k;
+      const auto truth = index.exact(query, filter, k);
+      const auto n = std::ranges::count_if(truth, [&](const Hit& hit) {
+        return std::ranges::find(found->rows, hit.row) != found->rows.end();
+      });
+      recall += static_cast<double>(n) / static_cast<double>(truth.size()) / kQueries;
+    }
+    EXPECT_GE(recall, 0.98) << "k " << k;
   }
 }
 
