@@ -83,22 +83,21 @@ class Measurement {
   const SearchEnvironment& environment_;
   const RecallRequest& request_;
   std::size_t field_ = 0;
-  std::uint64_t n_points_ = 0;
+  FieldPoints points_;
   std::vector<SampleQuery> queries_;
 };
 
 Result<RecallTable> Measurement::run() {
   QV_TRY(field_, environment_.config.field(request_.using_field));
-  const FieldPoints points = points_of(environment_.snapshot, field_);
-  n_points_ = points.all;
+  points_ = points_of(environment_.snapshot, field_);
   QV_TRY(gather_queries());
   RecallTable table;
   table.field = request_.using_field;
   table.n_queries = queries_.size();
   table.source = request_.source.value_or(RecallSource::kGiven);
   if (request_.queries.empty()) table.source = RecallSource::kSynthetic;
-  table.n_points = points.all;
-  table.n_indexed = points.indexed;
+  table.n_points = points_.all;
+  table.n_indexed = points_.indexed;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   table.measured_at_ms = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
@@ -125,7 +124,7 @@ Result<> Measurement::make_queries() {
   Query sample;
   sample.filter.emplace();
   sample.filter->must.emplace_back(payload::HasVector{request_.using_field});
-  const std::uint64_t n_parts = std::max<std::uint64_t>(1, n_points_ / request_.sample);
+  const std::uint64_t n_parts = std::max<std::uint64_t>(1, points_.all / request_.sample);
   sample.filter->must.emplace_back(
       payload::Slice{static_cast<std::uint32_t>(std::min<std::uint64_t>(n_parts, 1U << 31U)), 0});
   sample.limit = request_.sample;
