@@ -25,14 +25,14 @@ constexpr std::size_t kReadPieceBytes = std::size_t{64} << 10;
 constexpr std::size_t kReadAheadBytes = std::size_t{16} << 20;
 
 /// Owns a file descriptor.
-class Descriptor {
+class OwnedDescriptor {
  public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
+  explicit OwnedDescriptor(int fd) : fd_(fd) {}
+  ~OwnedDescriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  OwnedDescriptor(const OwnedDescriptor&) = delete;
+  OwnedDescriptor& operator=(const OwnedDescriptor&) = delete;
   [[nodiscard]] int get() const { return fd_; }
 
  private:
@@ -168,16 +168,16 @@ Result<> copy_file(const std::string& from, const std::string& to,
 
 Result<> copy_unsynced(const std::string& from, const std::string& to, std::uint64_t n_bytes,
                        const Visit& visit) {
-  const Descriptor in(::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const OwnedDescriptor in(::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (in.get() < 0) return fail(file_error(errno, "open", from));
-  const Descriptor out(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  const OwnedDescriptor out(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (out.get() < 0) return fail(file_error(errno, "create", to));
   ::posix_fadvise(in.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   return copy_bytes(in.get(), out.get(), n_bytes, {from, to}, visit);
 }
 
 Result<> sync_file(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const OwnedDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (file.get() < 0) return fail(file_error(errno, "open", path));
   if (::fsync(file.get()) != 0) return fail(file_error(errno, "sync", path));
   return {};
@@ -190,7 +190,7 @@ Result<> link_or_copy_file(const std::string& from, const std::string& to) {
 }
 
 Result<> sync_directory(const std::string& path) {
-  const Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const OwnedDescriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() < 0) return fail(file_error(errno, "open", path));
   if (::fsync(directory.get()) != 0) return fail(file_error(errno, "sync", path));
   return {};

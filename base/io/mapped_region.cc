@@ -33,14 +33,14 @@ namespace {
 std::atomic<RegionSlot*> slots = nullptr;
 struct sigaction former {};
 
-struct Registry {
+struct SlotRegistry {
   Mutex mutex;
   RegionSlot* free QV_GUARDED_BY(mutex) = nullptr;
 };
 
 /// Never destroyed, because files may be closed after the end of `main`.
-Registry& registry() {
-  static auto& instance = *new Registry;
+SlotRegistry& slot_registry() {
+  static auto& instance = *new SlotRegistry;
   return instance;
 }
 
@@ -108,7 +108,7 @@ void install_handler() {
 
 /// Returns a slot that is in the list and not in use.
 RegionSlot* take_slot() {
-  Registry& all = registry();
+  SlotRegistry& all = slot_registry();
   MutexLock lock(all.mutex);
   if (all.free != nullptr) {
     RegionSlot* slot = all.free;
@@ -122,7 +122,7 @@ RegionSlot* take_slot() {
 }
 
 void give_back(RegionSlot* slot) {
-  Registry& all = registry();
+  SlotRegistry& all = slot_registry();
   MutexLock lock(all.mutex);
   slot->next_free = all.free;
   all.free = slot;

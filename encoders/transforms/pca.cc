@@ -17,7 +17,7 @@ using RowMap =
 /// Rows that are multiplied in f32 before their sum is added in f64.
 constexpr Eigen::Index kBlock = 512;
 
-Result<> check(std::span<const float> rows, std::uint32_t dim) {
+Result<> check_rows(std::span<const float> rows, std::uint32_t dim) {
   if (dim == 0 || dim > Pca::kMaxDim) {
     return fail(Code::kInvalidArgument,
                 fmt::format("PCA of {} dimensions: wanted 1 to {}", dim, Pca::kMaxDim));
@@ -65,7 +65,7 @@ void choose_sign(std::span<float> direction) {
 }  // namespace
 
 Result<Pca> Pca::train(std::span<const float> rows, std::uint32_t dim) {
-  QV_TRY(check(rows, dim));
+  QV_TRY(check_rows(rows, dim));
   const RowMap matrix(rows.data(), static_cast<Eigen::Index>(rows.size() / dim), dim);
   const Eigen::VectorXf mean = mean_of(matrix).cast<float>();
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance_of(matrix, mean));

@@ -14,20 +14,20 @@
 namespace quiver {
 namespace {
 
-constexpr SectionFormat kFormat{"test file", "QVTEST01", "QVTESTND"};
+constexpr SectionFormat kTestSections{"test file", "QVTEST01", "QVTESTND"};
 constexpr std::uint64_t kOwner = 0x1122334455667788;
 
 void write(Directory& directory, std::string_view name, std::size_t n_numbers = 100) {
   std::vector<std::uint32_t> numbers(n_numbers);
   for (std::size_t i = 0; i < n_numbers; ++i) numbers[i] = static_cast<std::uint32_t>(i * 7);
-  SectionWriter writer(kFormat, *directory.create_file(name));
+  SectionWriter writer(kTestSections, *directory.create_file(name));
   writer.section(1, std::span<const std::uint32_t>(numbers));
   writer.section(2, std::span<const std::uint32_t>(), 5);
   ASSERT_TRUE(writer.finish(3));
 }
 
 std::string open_error(const Directory& directory, std::string_view name) {
-  const auto reader = SectionReader::open(kFormat, directory, name);
+  const auto reader = SectionReader::open(kTestSections, directory, name);
   return reader ? "" : reader.error().to_string();
 }
 
@@ -39,7 +39,7 @@ std::uint32_t version_of(const Directory& directory, std::string_view name) {
 TEST(SectionFile, LargerThanAnyBuffer) {
   const auto directory = make_memory_directory();
   write(*directory, "f", 1'000'003);
-  const auto reader = SectionReader::open(kFormat, *directory, "f");
+  const auto reader = SectionReader::open(kTestSections, *directory, "f");
   ASSERT_TRUE(reader) << reader.error().to_string();
   EXPECT_EQ(reader->n_rows(), 3U);
   const auto numbers = *reader->get<std::uint32_t>(1);
@@ -63,7 +63,7 @@ TEST(SectionFile, EveryFlippedBitIsDamage) {
       bad[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
       ASSERT_TRUE(directory->remove_file("f"));
       ASSERT_TRUE(directory->write_file("f", bad));
-      const auto reader = SectionReader::open(kFormat, *directory, "f");
+      const auto reader = SectionReader::open(kTestSections, *directory, "f");
       ASSERT_FALSE(reader) << "bit " << bit % 8 << " of byte " << bit / 8;
       EXPECT_EQ(reader.error().code(), Code::kDataLoss);
     }
@@ -87,7 +87,7 @@ TEST(SectionFile, ABadDiskIsDamageAndOthersAreNot) {
       const std::uint64_t n_calls = operation == FileOperation::kOpen ? 1 : 5;
       for (std::uint64_t nth = 1; nth <= n_calls; ++nth) {
         directory.inject({.operation = operation, .nth = nth, .error_number = error_number});
-        const auto reader = SectionReader::open(kFormat, directory, "f");
+        const auto reader = SectionReader::open(kTestSections, directory, "f");
         ASSERT_FALSE(reader) << "call " << nth;
         EXPECT_EQ(reader.error().code(), code) << reader.error().to_string();
         EXPECT_NE(reader.error().message().find("`memory:/f`"), std::string::npos);

@@ -17,7 +17,7 @@ class IvfReducedSearch : public IvfSearch {};
 INSTANTIATE_TEST_SUITE_P(, IvfReducedSearch, ::testing::ValuesIn(ivf_schemas(0)),
                          [](const auto& one) { return describe(one.param); });
 
-constexpr std::uint32_t kDim = 160;
+constexpr std::uint32_t kReducedDim = 160;
 
 KeyValues reduced(const std::string& how, KeyValues others = {}) {
   others["reduce"] = how;
@@ -72,7 +72,7 @@ std::uint32_t dimensions_of(const BuiltIndex& index) {
 
 TEST_P(IvfReducedSearch, FindsMostWithExactScoresAndNeverTooFew) {
   Random random(kIvfSeed);
-  FlatClumps clumps(schema(kDim), 40, random);
+  FlatClumps clumps(schema(kReducedDim), 40, random);
   const auto column = clumps.column(1500);
   const Bitset present = present_rows(column);
   for (const char* how : {"pca", "random"}) {
@@ -80,7 +80,7 @@ TEST_P(IvfReducedSearch, FindsMostWithExactScoresAndNeverTooFew) {
       if (how == std::string("random") && graph == std::string("always")) continue;
       SCOPED_TRACE(std::string(how) + ", graph " + graph);
       const IvfIndex index(column, reduced(how, {{"graph", graph}}));
-      EXPECT_LT(dimensions_of(index), kDim);
+      EXPECT_LT(dimensions_of(index), kReducedDim);
       for (const std::size_t k : {1, 10, 100}) {
         double recall = 0;
         constexpr int kQueries = 10;
@@ -103,7 +103,7 @@ TEST_P(IvfReducedSearch, FindsMostWithExactScoresAndNeverTooFew) {
 
 TEST_P(IvfReducedSearch, FindsMostWithFilters) {
   Random random(kIvfSeed);
-  FlatClumps clumps(schema(kDim), 40, random);
+  FlatClumps clumps(schema(kReducedDim), 40, random);
   const IvfIndex index(clumps.column(1500), reduced("pca"));
   for (const Bitset& allowed : filters_over(index.column, random)) {
     const RowFilter filter = RowFilter::of(allowed);
@@ -122,7 +122,7 @@ TEST_P(IvfReducedSearch, FindsMostWithFilters) {
 /// Every list scanned and every row scored: the bits of brute force.
 TEST_P(IvfReducedSearch, AllListsGiveTheBitsOfBruteForce) {
   Random random(kIvfSeed);
-  FlatClumps clumps(schema(kDim), 20, random);
+  FlatClumps clumps(schema(kReducedDim), 20, random);
   const auto column = clumps.column(1500);
   for (const char* how : {"pca", "random"}) {
     const IvfIndex index(column, reduced(how, {{"refine_bits", std::int64_t{0}}}));
@@ -137,7 +137,7 @@ TEST_P(IvfReducedSearch, AllListsGiveTheBitsOfBruteForce) {
 
 TEST(IvfReduced, SaysHowManyDimensionsAreLeft) {
   Random random(kIvfSeed);
-  FlatClumps clumps(dense_schema(kDim), 20, random);
+  FlatClumps clumps(dense_schema(kReducedDim), 20, random);
   const auto column = clumps.column(1500);
   const auto dims = [&](const KeyValues& values) {
     return dimensions_of(IvfIndex(column, values));
@@ -159,7 +159,7 @@ TEST(IvfReduced, SaysHowManyDimensionsAreLeft) {
 
 TEST(IvfReduced, NoiseIsNotReduced) {
   Random random(kIvfSeed);
-  const auto column = random_column(dense_schema(kDim), {.n_rows = 1500}, random);
+  const auto column = random_column(dense_schema(kReducedDim), {.n_rows = 1500}, random);
   EXPECT_EQ(dimensions_of(IvfIndex(column, reduced("pca"))), 160U);
 }
 
@@ -208,7 +208,7 @@ std::unique_ptr<Directory> built(const FieldColumn& column, const Others& others
 
 TEST(IvfReduced, TheSameBytesForAnyNumberOfThreads) {
   Random random(kIvfSeed);
-  FlatClumps clumps(dense_schema(kDim), 40, random);
+  FlatClumps clumps(dense_schema(kReducedDim), 40, random);
   const auto column = clumps.column(4000);
   Executor executor(3, "reduced");
   EXPECT_EQ(files_of(*built(column)), files_of(*built(column, {.executor = &executor})));
@@ -216,7 +216,7 @@ TEST(IvfReduced, TheSameBytesForAnyNumberOfThreads) {
 
 TEST(IvfReduced, TakesOverTheMapOfAnOlderIndexWhileItFits) {
   Random random(kIvfSeed);
-  const auto schema = dense_schema(kDim);
+  const auto schema = dense_schema(kReducedDim);
   FlatClumps clumps(schema, 40, random);
   const auto matrix_of = [&](const Directory& directory, const FieldColumn& column) {
     const auto lists =
@@ -248,7 +248,7 @@ TEST(IvfReduced, TakesOverTheMapOfAnOlderIndexWhileItFits) {
 
 TEST(IvfReduced, DamagedMapsAreRefused) {
   Random random(kIvfSeed);
-  FlatClumps clumps(dense_schema(kDim), 10, random);
+  FlatClumps clumps(dense_schema(kReducedDim), 10, random);
   const auto column = clumps.column(1200);
   const auto directory = built(column);
   const auto files = files_of(*directory);

@@ -75,9 +75,9 @@ struct ExamplesWorld {
 };
 
 /// The slow way.
-class Reference {
+class ExamplesReference {
  public:
-  Reference(const ExamplesWorld& world, const Query& query) : world_(world), query_(query) {
+  ExamplesReference(const ExamplesWorld& world, const Query& query) : world_(world), query_(query) {
     while (world.config.fields[field_].name != query.using_field) ++field_;
   }
 
@@ -360,7 +360,7 @@ TEST(ExamplesStage, AnswersAsTheFormulasSay) {
       ASSERT_TRUE(answer) << answer.error().message();
       SCOPED_TRACE(::testing::Message() << "seed " << seed << ", query " << i << ", kind "
                                         << query.kind.index() << " of " << query.using_field);
-      expect_answer(*answer, Reference(world, query).hits(), query.limit);
+      expect_answer(*answer, ExamplesReference(world, query).hits(), query.limit);
       if (::testing::Test::HasFailure()) return;
     }
   }

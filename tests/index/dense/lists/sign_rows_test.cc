@@ -46,7 +46,7 @@ struct Signs {
 };
 
 /// Errors of estimates, in the deviations that they are told to have.
-struct Errors {
+struct EstimateErrors {
   void add(double error) {
     squares += error * error;
     sum += error;
@@ -59,7 +59,7 @@ struct Errors {
 
 /// Of `n` rows estimated by `view` for the rotated query.
 void add_errors(const Signs& signs, std::span<const float> rotated, const SignQueryView& view,
-                float deviation, Errors& of_all, Errors& of_nearest) {
+                float deviation, EstimateErrors& of_all, EstimateErrors& of_nearest) {
   constexpr std::size_t kNearest = 10;
   std::vector<float> estimates(signs.source.n());
   signs.rows.score(view, signs.source.rows(), estimates.data());
@@ -84,7 +84,7 @@ TEST(SignRows, ErrAsOftenAsTheySay) {
       Clumps clumps(schema, 20, random);
       const FieldColumn column = clumps.column(400, 0.9);
       const Signs signs(column);
-      Errors fine, coarse, fine_near, coarse_near;
+      EstimateErrors fine, coarse, fine_near, coarse_near;
       for (int q = 0; q < 20; ++q) {
         const PreparedQuery query = clumps.query();
         std::vector<float> rotated(signs.rotation.padded_dim());
@@ -96,7 +96,7 @@ TEST(SignRows, ErrAsOftenAsTheySay) {
         add_errors(signs, rotated, prepared.coarse, prepared.coarse_deviation, coarse, coarse_near);
       }
       // The query is rounded to 4 bits, so errors are a little larger than those of the rows.
-      for (const Errors* errors : {&fine, &coarse}) {
+      for (const EstimateErrors* errors : {&fine, &coarse}) {
         EXPECT_LT(errors->usual(), 1.5);
         EXPECT_LT(std::abs(errors->mean()), 0.5);
       }
