@@ -13,8 +13,10 @@ constexpr std::size_t kValuesPerChunk = std::size_t{1} << 15;
 // Values by which memory grows at most.
 constexpr std::size_t kMaxGrowthValues = std::size_t{1} << 24;
 
-void convert(ValueType type, const std::byte* in, std::span<float> out) { to_f32(type, in, out); }
-void convert(ValueType type, const std::byte* in, std::span<std::int64_t> out) {
+void to_numbers(ValueType type, const std::byte* in, std::span<float> out) {
+  to_f32(type, in, out);
+}
+void to_numbers(ValueType type, const std::byte* in, std::span<std::int64_t> out) {
   to_i64(type, in, out);
 }
 
@@ -40,7 +42,7 @@ Result<std::size_t> ArrayStream::read_converted(std::span<T> out) {
     const std::size_t n = std::min(kValuesPerChunk, n_wanted - n_read);
     QV_TRY(const std::size_t n_found,
            read_values(std::span(scratch_).first(n * bytes_per_value(layout_.type))));
-    convert(layout_.type, scratch_.data(), out.subspan(n_read, n_found));
+    to_numbers(layout_.type, scratch_.data(), out.subspan(n_read, n_found));
     n_read += n_found;
     if (n_found < n) break;
   }
