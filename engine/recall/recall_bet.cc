@@ -7,7 +7,7 @@ namespace quiver::engine {
 namespace {
 
 template <class Capitals>
-double sum_of(const Capitals& capitals) {
+double total_of(const Capitals& capitals) {
   return std::accumulate(capitals.begin(), capitals.end(), 0.0);
 }
 
@@ -21,7 +21,7 @@ void RecallBet::begin() {
   if (beginnings_.size() == kMaxBeginnings) {
     beginnings_.erase(std::min_element(
         beginnings_.begin(), beginnings_.end(),
-        [](const Capitals& a, const Capitals& b) { return sum_of(a) < sum_of(b); }));
+        [](const Capitals& a, const Capitals& b) { return total_of(a) < total_of(b); }));
   }
   Capitals& capitals = beginnings_.emplace_back();
   capitals.fill(share / static_cast<double>(capitals.size()));
@@ -33,7 +33,7 @@ void RecallBet::note(double recall, double promised) {
   capital_ = std::max(0.0, reserve_);
   for (Capitals& capitals : beginnings_) {
     for (std::size_t i = 0; i < capitals.size(); ++i) capitals[i] *= 1 + kShares[i] * win;
-    capital_ += sum_of(capitals);
+    capital_ += total_of(capitals);
   }
 }
 
