@@ -457,18 +457,20 @@ def check_query_timeout(servers):
 def check_max_wait(servers):
     """One thread, and more batches at once than ten: a part of them is refused unless any wait is allowed."""
     vectors = {"size": 256, "distance": "Dot"}
-    batch = {"searches": [{"query": [0.5] * 256, "limit": 10, "params": {"exact": True}}] * 400}
+    # Clients must be faster than the server, so all of them send the same bytes, and few for the work that they make.
+    batch = json.dumps({"searches": [{"query": [0.5] * 256, "limit": 1, "params": {"exact": True}}] * 50}).encode()
 
     def statuses(settings):
         server = servers.new({"threads.compute": 1} | settings)
         server.put("/collections/slow", {"vectors": vectors})
-        upsert(server, "slow", 0, 1000, size=256)
+        for first in range(0, 8000, 2000):
+            upsert(server, "slow", first, first + 2000, size=256)
         found, barrier = [], threading.Barrier(48)
 
         def send():
             barrier.wait()
             for _ in range(3):
-                found.append(server.post("/collections/slow/points/query/batch", batch).status)
+                found.append(server.request("POST", "/collections/slow/points/query/batch", batch).status)
 
         clients = [threading.Thread(target=send) for _ in range(48)]
         for client in clients:
