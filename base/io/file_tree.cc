@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/io/descriptor.h"
 #include "base/io/file.h"
 
 namespace quiver {
@@ -23,21 +24,6 @@ constexpr std::size_t kReadPieceBytes = std::size_t{64} << 10;
 /// How far the disk reads ahead of a copy. The kernel's own 128 KiB leave it idle while a piece is
 /// written.
 constexpr std::size_t kReadAheadBytes = std::size_t{16} << 20;
-
-/// Owns a file descriptor.
-class OwnedDescriptor {
- public:
-  explicit OwnedDescriptor(int fd) : fd_(fd) {}
-  ~OwnedDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  OwnedDescriptor(const OwnedDescriptor&) = delete;
-  OwnedDescriptor& operator=(const OwnedDescriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 tl::unexpected<Error> tree_error(const std::error_code& error, std::string_view operation,
                                  const std::string& path) {
@@ -168,16 +154,16 @@ Result<> copy_file(const std::string& from, const std::string& to,
 
 Result<> copy_unsynced(const std::string& from, const std::string& to, std::uint64_t n_bytes,
                        const Visit& visit) {
-  const OwnedDescriptor in(::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const Descriptor in(::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (in.get() < 0) return fail(file_error(errno, "open", from));
-  const OwnedDescriptor out(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  const Descriptor out(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (out.get() < 0) return fail(file_error(errno, "create", to));
   ::posix_fadvise(in.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   return copy_bytes(in.get(), out.get(), n_bytes, {from, to}, visit);
 }
 
 Result<> sync_file(const std::string& path) {
-  const OwnedDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (file.get() < 0) return fail(file_error(errno, "open", path));
   if (::fsync(file.get()) != 0) return fail(file_error(errno, "sync", path));
   return {};
@@ -190,7 +176,7 @@ Result<> link_or_copy_file(const std::string& from, const std::string& to) {
 }
 
 Result<> sync_directory(const std::string& path) {
-  const OwnedDescriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() < 0) return fail(file_error(errno, "open", path));
   if (::fsync(directory.get()) != 0) return fail(file_error(errno, "sync", path));
   return {};

@@ -17,6 +17,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/io/descriptor.h"
 #include "base/io/file.h"
 #include "base/io/file_tree.h"
 #include "base/io/mapped_region.h"
@@ -29,23 +30,6 @@ namespace fs = std::filesystem;
 
 struct CloseDirectory {
   void operator()(DIR* stream) const { (void)::closedir(stream); }
-};
-
-/// Owns an open file descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { (void)close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
-  /// Returns 0 or the errno of close(2). Never retried: the descriptor is gone even after EINTR.
-  int close() { return fd_ < 0 ? 0 : ::close(std::exchange(fd_, -1)); }
-
- private:
-  int fd_;
 };
 
 int open_retrying(const std::string& path, int flags, mode_t mode = 0) {
