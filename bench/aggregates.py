@@ -4,12 +4,16 @@
     bench/aggregates.py make DIR                   points.jsonl and vectors.npy
     quiver import --vectors DIR/vectors.npy --payload DIR/payload.jsonl --data-dir DIR/db --collection m --create --metric dot
     bench/aggregates.py run --url http://127.0.0.1:6333 [--indexed]
+    bench/aggregates.py different --url http://127.0.0.1:6333
 
 `run` prints the median and the least of the times that answers tell (`time`), which leave out the network, and the
-median over HTTP, in microseconds. With --indexed, it declares payload indexes first.
+median over HTTP, in microseconds. With --indexed, it declares payload indexes first. `run` asks the same again, so that
+verdicts on filters are remembered. `different` asks no filter twice. It compares two collections of the same points: `m`,
+for which it declares payload indexes, and `plain`, in turn.
 """
 import argparse
 import json
+import random
 import statistics
 import time
 from pathlib import Path
@@ -107,6 +111,78 @@ def run(server, repeats, only):
             print(f"{label:45} {status} {text.decode()[:80]}")
 
 
+class Filters:
+    """Filters with random limits. The same seed gives the same filters."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+
+    def tenth_of_numbers(self):
+        low = self.random.randrange(8900)
+        return between("qty", low, low + 1000)
+
+    def tenth_of_prices(self):
+        low = self.random.random() * 890
+        return between("price", low, low + 100)
+
+    def six_years(self):
+        low = self.random.randrange(1970, 2020)
+        return between("year", low, low + 6)
+
+    def category(self):
+        return {"key": "cat", "match": {"value": f"category-{self.random.randrange(1, 60):04}"}}
+
+    def one_year_of_days(self):
+        year, month = self.random.randrange(2015, 2023), self.random.randrange(1, 12)
+        return between("day", f"{year}-{month:02}-01T00:00:00Z", f"{year + 1}-{month:02}-01T00:00:00Z")
+
+    def wide(self, key):
+        if key == "year":
+            return between("year", 1970 + self.random.randrange(4), 2026 + self.random.randrange(4))
+        if key == "qty":
+            return between("qty", self.random.randrange(900), 9100 + self.random.randrange(900))
+        return between("price", self.random.random() * 50, 950 + self.random.random() * 50)
+
+    def not_one_kind(self):
+        return {"key": "kind", "match": {"except": [f"k{self.random.randrange(12)}"]}}
+
+
+DIFFERENT = {
+    "range of 10,000 numbers, 10 %": lambda f: must(f.tenth_of_numbers()),
+    "range of different numbers, 10 %": lambda f: must(f.tenth_of_prices()),
+    "six of 60 years": lambda f: must(f.six_years()),
+    "keyword": lambda f: must(f.category()),
+    "a year of days": lambda f: must(f.one_year_of_days()),
+    "numbers and years": lambda f: must(f.tenth_of_numbers(), f.six_years()),
+    "numbers and keyword": lambda f: must(f.tenth_of_numbers(), f.category()),
+    "numbers or keyword": lambda f: {"should": [f.tenth_of_numbers(), f.category()]},
+    "not the numbers": lambda f: {"must_not": [f.tenth_of_numbers()]},
+    "10 ranges": lambda f: must(*(f.wide(key) for key in ["year", "qty"] * 5)),
+    "10 conditions": lambda f: must(*(f.wide(key) for key in ["year", "qty", "price"] * 3), f.not_one_kind()),
+}
+
+
+def different(server, repeats, only):
+    rng = np.random.default_rng(1)
+    for name in ("m", "plain"):
+        server.wait_until_green(name)
+    print(f"{'filter':34} {'count declared':>14} {'plain':>7} {'query declared':>14} {'plain':>7}   median microseconds inside")
+    for label, make_filter in DIFFERENT.items():
+        if only not in label:
+            continue
+        medians = []
+        for kind in ("count", "query"):
+            times = {"m": [], "plain": []}
+            filters = {name: Filters(len(kind)) for name in times}
+            for _ in range(repeats):
+                query = {"query": rng.standard_normal(DIM).round(3).tolist(), "limit": 10} if kind == "query" else {"exact": True}
+                for name in times:
+                    body = query | {"filter": make_filter(filters[name])}
+                    times[name].append(json.loads(server.raw("POST", f"/collections/{name}/points/{kind}", body))["time"] * 1e6)
+            medians += [statistics.median(of) for of in times.values()]
+        print(f"{label:34} {medians[0]:14,.0f} {medians[1]:7,.0f} {medians[2]:14,.0f} {medians[3]:7,.0f}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -118,13 +194,17 @@ def main():
     runner.add_argument("--indexed", action="store_true")
     runner.add_argument("--repeats", type=int, default=200)
     runner.add_argument("--only", default="", help="only requests with this in their names")
+    comparison = commands.add_parser("different")
+    comparison.add_argument("--url", default="http://127.0.0.1:6333")
+    comparison.add_argument("--repeats", type=int, default=120)
+    comparison.add_argument("--only", default="", help="only filters with this in their names")
     args = parser.parse_args()
     if args.command == "make":
         return make(args.out, args.rows)
     server = Connection(args.url)
-    for key, kind in INDEXES.items() if args.indexed else ():
+    for key, kind in INDEXES.items() if args.command == "different" or args.indexed else ():
         server.ask("PUT", "/collections/m/index?wait=true", {"field_name": key, "field_schema": kind})
-    run(server, args.repeats, args.only)
+    (different if args.command == "different" else run)(server, args.repeats, args.only)
 
 
 if __name__ == "__main__":

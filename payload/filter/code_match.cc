@@ -77,16 +77,17 @@ CodeCondition::CodeCondition(const AttributeView& attribute, EntryStates entries
     : attribute_(&attribute),
       entries_(std::move(entries)),
       classes_(classes_of(attribute, entries_.states)) {
+  const auto counts = attribute.counts.span();
+  for (auto open = std::find(entries_.states.begin(), entries_.states.end(), kMaybe);
+       open != entries_.states.end(); open = std::find(open + 1, entries_.states.end(), kMaybe)) {
+    n_open_ += counts[static_cast<std::size_t>(open - entries_.states.begin())];
+  }
   if (attribute.rests.empty()) return;
   const auto possible = interval_of(attribute, entries_.states, kMaybe, kYes);
   const auto yes = interval_of(attribute, entries_.states, kYes, kYes);
   if (!possible || !yes) return;
   yes_ = *yes;
   possible_ = *possible;
-}
-
-bool CodeCondition::is_exact() const {
-  return std::find(entries_.states.begin(), entries_.states.end(), kMaybe) == entries_.states.end();
 }
 
 bool CodeCondition::narrow(std::uint32_t first_row, Block& block) const {

@@ -34,8 +34,10 @@ class CodeCondition {
   /// nullopt if rows have lists of codes, or the condition depends on a declared index.
   [[nodiscard]] static std::optional<CodeCondition> make(const AttributeView& attribute,
                                                          const PreparedCondition& condition);
+  /// Rows that codes leave open.
+  [[nodiscard]] std::uint64_t n_open() const { return n_open_; }
   /// True if codes decide every row.
-  [[nodiscard]] bool is_exact() const;
+  [[nodiscard]] bool is_exact() const { return n_open_ == 0; }
   void negate() { entries_.is_negated = !entries_.is_negated; }
   /// Takes the rows from `block` that do not match. Its first row is a multiple of
   /// `kRowsPerCellRange`. Returns false if none is left.
@@ -60,6 +62,7 @@ class CodeCondition {
   const AttributeView* attribute_;
   EntryStates entries_;
   CellClasses classes_;
+  std::uint64_t n_open_ = 0;
   /// Codes of 16 bits that match, and those that may, if each are neighbours; else none.
   CodeInterval yes_, possible_;
 };

@@ -29,6 +29,10 @@ struct OnePoint {
 [[nodiscard]] std::vector<AttributePart> attributes_of(const RowsView& rows,
                                                        const FieldNode& field);
 
+/// The attribute that has one code for each row; nullptr if there is none.
+[[nodiscard]] const AttributeView* one_code_a_row(std::span<const AttributePart> parts,
+                                                  std::uint32_t n_rows);
+
 /// The column of the condition's index; null if the rows have no column of that kind.
 [[nodiscard]] const ColumnView* find_column(const RowsView& rows, const FieldNode& field);
 

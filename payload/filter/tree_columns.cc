@@ -1,6 +1,7 @@
 // Evaluates a filter tree on columns in three-valued logic: each node gives the rows that surely
 // match and those that may. A condition of a conjunction sees only the rows left by the conditions
-// before it. Those that codes of attributes decide come first, together in one pass.
+// before it. Those that codes of attributes decide come first, together in one pass; columns decide
+// the rows that codes leave open.
 #include <algorithm>
 #include <optional>
 #include <unordered_set>
@@ -69,17 +70,63 @@ class Left {
   RowSet possible_;
 };
 
+enum class Wanted : std::uint8_t { kFalse, kTrue };
+
+/// A condition that codes decide for nearly all rows.
+struct CodedField {
+  CodeCondition codes;  ///< negated if `wanted` is kFalse
+  const PreparedCondition* condition = nullptr;
+  const ColumnView* column = nullptr;  ///< decides the other rows; nullptr: documents do
+  Wanted wanted = Wanted::kTrue;
+};
+
+/// Decides by columns what codes leave open in `verdict`, the verdict on all `fields`.
+void settle(std::span<const CodedField> fields, Verdict& verdict) {
+  const auto needs_column = [](const CodedField& field) {
+    return field.column != nullptr && !field.codes.is_exact();
+  };
+  if (verdict.maybe.none() || std::none_of(fields.begin(), fields.end(), needs_column)) return;
+  std::vector<std::uint32_t> rows;
+  verdict.maybe.for_each(
+      [&](std::size_t row) { rows.push_back(static_cast<std::uint32_t>(row)); });
+  const RowSet open = RowSet::listed(verdict.maybe.size(), rows);
+  Left left(open);
+  for (const CodedField& field : fields) {
+    if (left.none()) break;
+    if (!needs_column(field)) {
+      left.keep(match_codes({&field.codes, 1}, left.rows()));
+    } else if (auto by_column = match_column(*field.column, *field.condition, left.rows());
+               field.wanted == Wanted::kTrue) {
+      left.keep(std::move(by_column));
+    } else {
+      left.drop(by_column);
+    }
+  }
+  const Verdict settled = std::move(left).take();
+  settled.yes.for_each([&](std::size_t row) { verdict.yes.set(row); });
+  verdict.maybe = RowSet::none_like(verdict.yes);
+  settled.maybe.for_each([&](std::size_t row) { verdict.maybe.set(row); });
+}
+
+Verdict match_coded(std::span<const CodedField> fields, const RowSet& within) {
+  std::vector<CodeCondition> codes;
+  for (const CodedField& field : fields) codes.push_back(field.codes);
+  Verdict verdict = match_codes(codes, within);
+  settle(fields, verdict);
+  return verdict;
+}
+
 class ColumnEvaluator {
  public:
   ColumnEvaluator(const RowsView& rows, const Cancel& cancel) : rows_(rows), cancel_(cancel) {}
 
   Result<Verdict> run(const FilterTree& tree, const RowSet& within) {
     QV_TRY(cancel_.check());
-    std::vector<CodeCondition> codes;
-    const auto must = split(tree.must, Wanted::kTrue, codes);
-    const auto must_not = split(tree.must_not, Wanted::kFalse, codes);
+    std::vector<CodedField> coded;
+    const auto must = split(tree.must, Wanted::kTrue, within, coded);
+    const auto must_not = split(tree.must_not, Wanted::kFalse, within, coded);
     Left left(within);
-    if (!codes.empty()) left.keep(match_codes(codes, within));
+    if (!coded.empty()) left.keep(match_coded(coded, within));
     for (const Node* node : must) {
       if (left.none()) break;
       QV_TRY(auto verdict, run_node(*node, left.rows()));
@@ -102,39 +149,42 @@ class ColumnEvaluator {
   }
 
  private:
-  enum class Wanted : std::uint8_t { kFalse, kTrue };
-
-  /// Appends the conditions that codes of rows decide to `codes`; returns the other nodes.
+  /// Appends the conditions that codes of rows decide to `coded`; returns the other nodes.
   std::vector<const Node*> split(const std::vector<Node>& nodes, Wanted wanted,
-                                 std::vector<CodeCondition>& codes) {
+                                 const RowSet& within, std::vector<CodedField>& coded) {
     std::vector<const Node*> others;
     for (const Node& node : nodes) {
-      auto condition = code_condition(node);
-      if (!condition) {
+      const auto* field = std::get_if<FieldNode>(&node);
+      auto by_codes = field == nullptr ? std::nullopt : coded_field(*field, wanted, within);
+      if (by_codes) {
+        coded.push_back(*std::move(by_codes));
+      } else {
         others.push_back(&node);
-        continue;
       }
-      if (wanted == Wanted::kFalse) condition->negate();
-      codes.push_back(*std::move(condition));
     }
     return others;
   }
 
-  /// nullopt unless one attribute has a code for each row, and no column is better.
-  [[nodiscard]] std::optional<CodeCondition> code_condition(const Node& node) const {
-    const auto* field = std::get_if<FieldNode>(&node);
-    if (field == nullptr) return std::nullopt;
-    const auto parts = attributes_of(rows_, *field);
-    if (parts.size() != 1 || parts[0].view == nullptr || parts[0].first_row != 0 ||
-        parts[0].n_rows < rows_.n_rows()) {
-      return std::nullopt;
+  /// nullopt unless an attribute has a code for each row, and the column, if there is one, would
+  /// take longer.
+  [[nodiscard]] std::optional<CodedField> coded_field(const FieldNode& field, Wanted wanted,
+                                                      const RowSet& within) const {
+    const ColumnView* column = find_column(rows_, field);
+    if (column != nullptr && within.is_listed()) return std::nullopt;
+    const auto parts = attributes_of(rows_, field);
+    const AttributeView* attribute = one_code_a_row(parts, rows_.n_rows());
+    if (attribute == nullptr) return std::nullopt;
+    std::uint64_t n_spare = 0;  // rows of the column in whose time codes are compared
+    if (column != nullptr) {
+      const auto n_found = estimate_column(*column, field.condition, rows_.n_rows()).expected;
+      const std::uint64_t n_least = rows_.n_rows() / kCodesPerColumnRow;
+      if (n_found <= n_least) return std::nullopt;
+      n_spare = n_found - n_least;
     }
-    auto condition = CodeCondition::make(*parts[0].view, field->condition);
-    const ColumnView* column = find_column(rows_, *field);
-    if (!condition || column == nullptr) return condition;
-    const auto n_found = estimate_column(*column, field->condition, rows_.n_rows()).expected;
-    const bool is_better = condition->is_exact() && n_found > rows_.n_rows() / kCodesPerColumnRow;
-    return is_better ? std::move(condition) : std::nullopt;
+    auto codes = CodeCondition::make(*attribute, field.condition);
+    if (!codes || (column != nullptr && codes->n_open() > n_spare)) return std::nullopt;
+    if (wanted == Wanted::kFalse) codes->negate();
+    return CodedField{*std::move(codes), &field.condition, column, wanted};
   }
 
   Result<Verdict> any_of(const std::vector<Node>& nodes, const RowSet& within) {
@@ -179,6 +229,9 @@ class ColumnEvaluator {
   }
 
   Result<Verdict> match(const FieldNode& field, const RowSet& within) {
+    if (const auto coded = coded_field(field, Wanted::kTrue, within)) {
+      return match_coded({&*coded, 1}, within);
+    }
     const ColumnView* column = find_column(rows_, field);
     if (column != nullptr) return match_column(*column, field.condition, within);
     return match_attributes(attributes_of(rows_, field), field.condition, within);
@@ -265,6 +318,12 @@ const ColumnView* find_column(const RowsView& rows, const FieldNode& field) {
 std::vector<AttributePart> attributes_of(const RowsView& rows, const FieldNode& field) {
   if (field.attribute_path.empty()) return {};
   return rows.attributes(field.attribute_path);
+}
+
+const AttributeView* one_code_a_row(std::span<const AttributePart> parts, std::uint32_t n_rows) {
+  if (parts.size() != 1 || parts[0].first_row != 0 || parts[0].n_rows < n_rows) return nullptr;
+  const AttributeView* view = parts[0].view;
+  return view != nullptr && view->offsets.empty() ? view : nullptr;
 }
 
 Result<Verdict> match_columns(const FilterTree& tree, const RowsView& rows, const RowSet& within,

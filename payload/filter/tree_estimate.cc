@@ -84,8 +84,10 @@ class Estimator {
   }
   [[nodiscard]] Estimate estimate(const FieldNode& field) const {
     const ColumnView* column = find_column(rows_, field);
-    if (column != nullptr) return estimate_column(*column, field.condition, n_);
-    return estimate_attributes(attributes_of(rows_, field), field.condition, n_);
+    const auto attributes = attributes_of(rows_, field);
+    if (column == nullptr) return estimate_attributes(attributes, field.condition, n_);
+    const AttributeView* codes = one_code_a_row(attributes, rows_.n_rows());
+    return estimate_column(*column, field.condition, n_, codes != nullptr);
   }
   [[nodiscard]] Estimate estimate(const HasIdNode& node) const {
     const std::uint64_t most = std::min<std::uint64_t>(n_, node.ids.size());

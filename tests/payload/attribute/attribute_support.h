@@ -30,7 +30,8 @@ inline AttributeSet attributes_of(const std::vector<Value>& documents, std::uint
   return builder.finish();
 }
 
-/// DocumentRows whose documents are counted when they are read.
+/// Documents with attributes, which are counted when they are read. Without columns, unless some
+/// are added.
 class DocumentRows : public RowsView {
  public:
   DocumentRows(const std::vector<Value>& documents, const AttributeSet& set) : set_(set) {
@@ -48,7 +49,13 @@ class DocumentRows : public RowsView {
     ++n_read;
     return std::string_view(documents_[row]);
   }
-  [[nodiscard]] const ColumnView* column(std::string_view) const override { return nullptr; }
+  void add_column(ColumnView column) { columns_.push_back(std::move(column)); }
+  [[nodiscard]] const ColumnView* column(std::string_view key) const override {
+    for (const ColumnView& column : columns_) {
+      if (column.index->key == key) return &column;
+    }
+    return nullptr;
+  }
   [[nodiscard]] std::vector<AttributePart> attributes(std::string_view path) const override {
     const auto* view = set_.find(path);
     if (view == nullptr && !set_.leads_nowhere(path)) return {};
@@ -62,6 +69,7 @@ class DocumentRows : public RowsView {
   const AttributeSet& set_;
   std::vector<PointId> ids_;
   std::vector<std::string> documents_;
+  std::vector<ColumnView> columns_;
 };
 
 inline const HasVectorFn kNoVectors = [](std::string_view) { return false; };
