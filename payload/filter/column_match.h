@@ -13,8 +13,8 @@ namespace quiver::payload {
 [[nodiscard]] Verdict match_column(const ColumnView& column, const PreparedCondition& condition,
                                    const RowSet& within);
 
-/// Estimates how many of `n_rows` rows match, without reading rows. `is_single`: it is known that no
-/// row has two values, so that values found are rows found.
+/// Estimates how many of `n_rows` rows match, without reading rows. `is_single`: it is known that
+/// no row has two values, so that values found are rows found.
 [[nodiscard]] Estimate estimate_column(const ColumnView& column, const PreparedCondition& condition,
                                        std::uint64_t n_rows, bool is_single = false);
 

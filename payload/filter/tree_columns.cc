@@ -87,8 +87,7 @@ void settle(std::span<const CodedField> fields, Verdict& verdict) {
   };
   if (verdict.maybe.none() || std::none_of(fields.begin(), fields.end(), needs_column)) return;
   std::vector<std::uint32_t> rows;
-  verdict.maybe.for_each(
-      [&](std::size_t row) { rows.push_back(static_cast<std::uint32_t>(row)); });
+  verdict.maybe.for_each([&](std::size_t row) { rows.push_back(static_cast<std::uint32_t>(row)); });
   const RowSet open = RowSet::listed(verdict.maybe.size(), rows);
   Left left(open);
   for (const CodedField& field : fields) {
