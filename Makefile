@@ -20,6 +20,7 @@ help:
 	@echo "make soak-model         random operations beside a model, under ThreadSanitizer and AddressSanitizer"
 	@echo "make soak-fuzz          every fuzz target"
 	@echo "make soak-hostile       hostile requests over REST and gRPC"
+	@echo "make soak-memory        a load beyond the limit of memory, in a control group of 1.2 times the limit"
 	@echo "make soak-day           a day in the life: mixed load, deletes, merges, snapshots, restarts"
 	@echo "make soak-cluster       faults against three nodes under load"
 	@echo "                        All soaks go on where their last run stopped, for MINUTES= (default 55) or ROUNDS=;"
@@ -71,7 +72,7 @@ soak-operations:
 	@.venv/bin/python -B tests/e2e/random_operations.py --steps $(or $(STEPS),100000)
 
 # Each goes on where its last run stopped: tests/e2e/soak.py.
-SOAKS := kill9 power-cut system-calls allocations flips model fuzz hostile day cluster
+SOAKS := kill9 power-cut system-calls allocations flips model fuzz hostile memory day cluster
 .PHONY: $(addprefix soak-,$(SOAKS))
 $(addprefix soak-,$(SOAKS)): soak-%:
 	@scripts/soak $* $(if $(MINUTES),--minutes $(MINUTES)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST)) $(if $(FRESH),--fresh)
