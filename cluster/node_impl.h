@@ -129,21 +129,29 @@ class NodeImpl final : public Node,
   [[nodiscard]] Result<> restore_marked(const std::string& id, const std::string& name,
                                         const std::string& peer);
   [[nodiscard]] Result<> check_restoring() const;
+  /// What a restored collection replaces, and the nodes that it is to be on.
+  struct RestorePlace {
+    std::string replaces;          ///< id of the collection; empty: none
+    Revision set_revision = 0;     ///< of the set of its own that it has; 0: it has none
+    std::optional<MemberSet> set;  ///< nullopt: all nodes
+  };
+  /// kInvalidArgument if the snapshot does not fit what it would replace.
+  [[nodiscard]] Result<RestorePlace> restore_place(const std::string& name,
+                                                   const engine::CollectionConfig& config);
   [[nodiscard]] Result<std::set<NodeId>> spread_archive(const std::string& id,
-                                                        const std::string& name);
+                                                        const std::string& name,
+                                                        const RestorePlace& place);
   [[nodiscard]] Result<> commit_restore(const std::string& name,
-                                        const engine::CollectionConfig& config, Revision mark,
+                                        const engine::CollectionConfig& config,
+                                        const RestorePlace& place, Revision mark,
                                         const std::set<NodeId>& holders);
-  [[nodiscard]] Result<> check_holders(const ClusterState& state,
-                                       const std::set<NodeId>& holders) const;
-  /// kUnimplemented for a placed collection.
-  [[nodiscard]] static Result<> check_restorable(const ClusterState& state,
-                                                 const std::string& name);
+  [[nodiscard]] static Result<> check_holders(const MemberSet& set,
+                                              const std::set<NodeId>& holders);
   [[nodiscard]] static std::set<engine::ShardName> shards_of(
       const engine::CollectionConfig& config);
   [[nodiscard]] Result<Transaction> restoring_change(
       const ClusterState& state, const std::string& name, const engine::CollectionConfig& config,
-      std::map<engine::ShardName, engine::EntryId>& tails) const;
+      const RestorePlace& place, std::map<engine::ShardName, engine::EntryId>& tails) const;
   [[nodiscard]] Result<std::optional<CollectionRecord>> read_record(const std::string& name);
   [[nodiscard]] Result<> remove_marks(const ClusterState& state);
   void thaw(const ClusterState& state);

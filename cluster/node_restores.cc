@@ -1,4 +1,4 @@
-// A snapshot becomes a new state of a collection on all nodes: docs/decisions/0059.
+// A snapshot becomes a new state of a collection on all its nodes: docs/decisions/0059.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +43,6 @@ Result<std::unique_ptr<Restores::Draft>> NodeImpl::begin_restore(const std::stri
   QV_TRY(leader());
   const auto alias = state->aliases.find(name);
   const std::string own = alias == state->aliases.end() ? name : alias->second;
-  QV_TRY(check_restorable(*state, own));
   if (is_own_alone(own) && state->collections.contains(own)) {
     return fail(Code::kFailedPrecondition,
                 fmt::format("collection `{}` was made on this node alone, and the cluster has "
@@ -98,7 +97,11 @@ Result<> NodeImpl::wait_until_restored(const std::string& id, const std::string&
     const auto collection = local_->collection(name);
     if (collection && (*collection)->config()->cluster_id == id) return {};
     const auto state = state_.load();
-    if (state->name_of(id) == nullptr && state->collections.contains(name)) return {};  // replaced
+    const auto found = state->collections.find(name);
+    if (found != state->collections.end()) {
+      if (found->second.config.cluster_id != id) return {};  // replaced
+      if (!is_held_here(*state, found->second)) return {};
+    }
     {
       MutexLock lock(mutex_);
       if (stopped_) break;
@@ -148,7 +151,7 @@ Result<> NodeImpl::install_restored(const ClusterState& state, const std::string
     if (shard.collection == id) tails[shard] = tail;
   }
   QV_TRY(restores_.install(id, name));
-  if (committer_->leads()) committer_->begin_logs(tails);
+  if (!state.is_placed(id) && committer_->leads()) committer_->begin_logs(tails);
   log_info("collection `{}` was restored from a snapshot", name);
   return {};
 }
@@ -160,7 +163,7 @@ void NodeImpl::remove_archives(const ClusterState& state,
   for (const auto& id : archives) {
     if (state.restores.contains(id)) continue;
     const auto* name = state.name_of(id);
-    if (name != nullptr) {
+    if (name != nullptr && is_held_here(state, state.collections.at(*name))) {
       const auto collection = local_->collection(*name);
       if (!collection || (*collection)->config()->cluster_id != id) continue;
     }
@@ -275,12 +278,14 @@ Result<> NodeImpl::restore_marked(const std::string& id, const std::string& name
     QV_TRY(is_held, hold_archive(id, name, peer, true));
   }
   QV_TRY(auto config, restores_.config(id));
-  QV_TRY(const auto holders, spread_archive(id, name));
+  QV_TRY(const auto place, restore_place(name, config));
+  QV_TRY(const auto holders, spread_archive(id, name, place));
   {
     MutexLock lock(catalog_mutex_);
-    QV_TRY(commit_restore(name, config, mark.items[0].mod_revision, holders));
+    QV_TRY(commit_restore(name, config, place, mark.items[0].mod_revision, holders));
   }
   tell_nodes();
+  if (place.set) (void)refresh();  // this node adopts it as the others do
   return {};
 }
 
@@ -291,15 +296,42 @@ Result<> NodeImpl::check_restoring() const {
   return fail(Code::kUnavailable, "this node is stopping");
 }
 
-/// The nodes that hold the archive, once each that is alive has it or has said that it cannot.
-Result<std::set<NodeId>> NodeImpl::spread_archive(const std::string& id, const std::string& name) {
+/// A collection stays on its nodes. A move that is on its way is over then: what joins has the
+/// archive as the others do.
+Result<NodeImpl::RestorePlace> NodeImpl::restore_place(const std::string& name,
+                                                       const engine::CollectionConfig& config) {
+  QV_TRY(const auto state, fetch_state());
+  const auto before = state.collections.find(name);
+  if (before == state.collections.end()) {
+    QV_TRY(auto set, place(config));
+    return RestorePlace{"", 0, std::move(set)};
+  }
+  const std::string& id = before->second.config.cluster_id;
+  if (!state.is_placed(id)) return RestorePlace{id, 0, std::nullopt};
+  QV_TRY(engine::check_fits(before->second.config, config, false));
+  const GroupState& group = state.group_of(id);
+  MemberSet set = *group.set;
+  std::erase_if(set.members,
+                [](const auto& member) { return member.second.state == MemberState::kLeaving; });
+  for (auto& [node, member] : set.members) {
+    member.state = MemberState::kActive;
+    member.replaces = 0;
+  }
+  return RestorePlace{id, group.set_revision, std::move(set)};
+}
+
+/// The nodes that hold the archive, once each that is to have the collection and is alive has it or
+/// has said that it cannot.
+Result<std::set<NodeId>> NodeImpl::spread_archive(const std::string& id, const std::string& name,
+                                                  const RestorePlace& place) {
   const auto state = state_.load();
   const std::string message = join_texts({id, name, options_.address.peer});
   Mutex mutex;
   std::set<NodeId> holders = {self_};
   std::vector<std::thread> calls;
   for (const auto& [node, address] : state->alive) {
-    if (node == self_) continue;
+    const bool is_wanted = !place.set || place.set->members.contains(node);
+    if (node == self_ || !is_wanted) continue;
     calls.emplace_back([&, node = node, peer = address.peer] {
       const auto held = guarded([&]() -> Result<> {
         while (true) {
@@ -322,25 +354,31 @@ Result<std::set<NodeId>> NodeImpl::spread_archive(const std::string& id, const s
   return holders;
 }
 
-/// In the lock of the catalog. Entries of the collection that is replaced are refused meanwhile: no
-/// change may be acknowledged that the restored one lacks.
+/// In the lock of the catalog. No change may be acknowledged that the restored collection lacks. So
+/// entries of the one that is replaced are refused meanwhile; if it has nodes of its own, their
+/// leader can commit none after this change, which takes its key away.
 Result<> NodeImpl::commit_restore(const std::string& name, const engine::CollectionConfig& config,
-                                  Revision mark, const std::set<NodeId>& holders) {
+                                  const RestorePlace& place, Revision mark,
+                                  const std::set<NodeId>& holders) {
   QV_TRY(const auto state, read_state());
-  QV_TRY(check_holders(*state, holders));
-  QV_TRY(check_restorable(*state, name));
+  if (!state->set) return fail(Code::kUnavailable, "the ledger has no nodes");
+  QV_TRY(check_holders(place.set ? *place.set : *state->set, holders));
   if (state->aliases.contains(name)) {
     return fail(Code::kAlreadyExists, fmt::format("`{}` is an alias now", name));
   }
   const auto before = state->collections.find(name);
   const bool replaces = before != state->collections.end();
   const std::string old = replaces ? before->second.config.cluster_id : "";
-  if (replaces && !committer_->freeze(old, options_.commit_timeout * 2)) {
+  if (old != place.replaces) {
+    return fail(Code::kUnavailable, "the collection has changed meanwhile, try again");
+  }
+  const bool is_everywhere = !place.set;
+  if (replaces && is_everywhere && !committer_->freeze(old, options_.commit_timeout * 2)) {
     committer_->thaw(old);
     return fail(Code::kUnavailable, "changes of the collection are on their way, try again");
   }
   std::map<ShardName, EntryId> tails;
-  QV_TRY(auto change, restoring_change(*state, name, config, tails));
+  QV_TRY(auto change, restoring_change(*state, name, config, place, tails));
   change.conditions.push_back(
       {keys_.restore(config.cluster_id), Condition::What::kModRevision, mark});
   // While the outcome is not known, `adopt_catalog` waits for the ledger to tell.
@@ -351,32 +389,23 @@ Result<> NodeImpl::commit_restore(const std::string& name, const engine::Collect
                 "the nodes or the collection have changed meanwhile, try again");
   }
   QV_TRY(written);
-  if (replaces) committer_->forget(shards_of(before->second.config));
-  committer_->begin_logs(tails);
-  QV_TRY(restores_.install(config.cluster_id, name));
+  if (is_everywhere) {
+    if (replaces) committer_->forget(shards_of(before->second.config));
+    committer_->begin_logs(tails);
+    QV_TRY(restores_.install(config.cluster_id, name));
+  }
   log_info("collection `{}` was restored from a snapshot on {} nodes", name, holders.size());
   return {};
 }
 
-Result<> NodeImpl::check_holders(const ClusterState& state, const std::set<NodeId>& holders) const {
-  if (!state.set) return fail(Code::kUnavailable, "the ledger has no nodes");
+Result<> NodeImpl::check_holders(const MemberSet& set, const std::set<NodeId>& holders) {
   const auto n =
-      std::ranges::count_if(holders, [&](NodeId holder) { return state.set->is_active(holder); });
-  if (n >= static_cast<std::ptrdiff_t>(state.set->quorum())) return {};
+      std::ranges::count_if(holders, [&](NodeId holder) { return set.is_active(holder); });
+  if (n >= static_cast<std::ptrdiff_t>(set.quorum())) return {};
   return fail(Code::kUnavailable,
               fmt::format("{} of {} nodes must hold the snapshot before it counts, and {} do; "
                           "nothing was changed",
-                          state.set->quorum(), state.set->n_nodes, n));
-}
-
-Result<> NodeImpl::check_restorable(const ClusterState& state, const std::string& name) {
-  const auto found = state.collections.find(name);
-  if (found == state.collections.end()) return {};
-  if (!state.is_placed(found->second.config.cluster_id)) return {};
-  return fail(Code::kUnimplemented,
-              fmt::format("collection `{}` is on some nodes only, and no snapshot can replace it: "
-                          "drop it first, or restore under another name",
-                          name));
+                          set.quorum(), set.n_nodes, n));
 }
 
 std::set<ShardName> NodeImpl::shards_of(const engine::CollectionConfig& config) {
@@ -390,6 +419,7 @@ std::set<ShardName> NodeImpl::shards_of(const engine::CollectionConfig& config) 
 /// The log begins after an entry that nobody can send, so a node without the collection copies it.
 Result<Transaction> NodeImpl::restoring_change(const ClusterState& state, const std::string& name,
                                                const engine::CollectionConfig& config,
+                                               const RestorePlace& place,
                                                std::map<ShardName, EntryId>& tails) const {
   const auto before = state.collections.find(name);
   const bool replaces = before != state.collections.end();
@@ -403,6 +433,13 @@ Result<Transaction> NodeImpl::restoring_change(const ClusterState& state, const 
     tails[shard] = first;
     change.writes.push_back({keys_.tail(shard), encode_tail(first)});
     change.writes.push_back({keys_.base(shard), std::to_string(first.number + 1)});
+  }
+  if (place.set) change.writes.push_back({keys_.set(config.cluster_id), encode_set(*place.set)});
+  if (place.set_revision != 0) {
+    change.conditions.push_back(
+        {keys_.set(place.replaces), Condition::What::kModRevision, place.set_revision});
+    change.writes.push_back({keys_.set(place.replaces)});
+    change.writes.push_back({keys_.leader(place.replaces)});
   }
   if (replaces) {
     const std::string& old = before->second.config.cluster_id;

@@ -54,6 +54,10 @@ class SnapshotReceiver {
   [[nodiscard]] virtual Result<> finish() = 0;
 };
 
+/// kInvalidArgument unless a collection may take the state of a snapshot, or of one of a shard.
+[[nodiscard]] Result<> check_fits(const CollectionConfig& present, const CollectionConfig& found,
+                                  bool is_shard);
+
 /// Reads an archive file.
 [[nodiscard]] Result<std::unique_ptr<SnapshotReader>> open_archive(const std::string& path);
 /// Writes all of `from`. Does not finish `to`.

@@ -116,19 +116,6 @@ Result<> check_shards_of(const SnapshotScope& scope, const SnapshotCollection& f
                           fmt::join(wanted, ", ")));
 }
 
-/// A whole collection brings its shard keys along; a shard must have the same place.
-Result<> check_fits(const SnapshotScope& scope, const CollectionConfig& present,
-                    const CollectionConfig& found) {
-  const bool same_keys = !scope.shard || present.shard_keys == found.shard_keys;
-  if (present.fields == found.fields && present.shard_number == found.shard_number &&
-      present.sharding == found.sharding && same_keys) {
-    return {};
-  }
-  return fail(Code::kInvalidArgument,
-              "Snapshot is not compatible with existing collection: vectors or number of shards "
-              "differ. Delete the collection first, or recover under another name");
-}
-
 /// A collection that takes another state keeps what it has spent. Durable on return.
 Result<> keep_private_sums(const std::string& old, const std::string& fresh) {
   const std::string from = fmt::format("{}/{}", old, LedgerFiles::kDirectory);
@@ -172,6 +159,18 @@ Result<> link_other_shards(const std::string& from, const std::string& to, std::
 }
 
 }  // namespace
+
+/// A whole collection brings its shard keys along; a shard must have the same place.
+Result<> check_fits(const CollectionConfig& present, const CollectionConfig& found, bool is_shard) {
+  const bool same_keys = !is_shard || present.shard_keys == found.shard_keys;
+  if (present.fields == found.fields && present.shard_number == found.shard_number &&
+      present.sharding == found.sharding && same_keys) {
+    return {};
+  }
+  return fail(Code::kInvalidArgument,
+              "Snapshot is not compatible with existing collection: vectors or number of shards "
+              "differ. Delete the collection first, or recover under another name");
+}
 
 /// Unpacks an archive into a reserved directory while it arrives.
 class DatabaseSnapshots::Receiver final : public SnapshotReceiver {
@@ -494,7 +493,9 @@ Result<CollectionConfig> DatabaseSnapshots::fit(const SnapshotUse& use, const Sn
   if (!is_copy) found.cluster_id = use.cluster_id;
   if (!gate_.catalog().find(scope.collection)) return found;
   QV_TRY(const auto stored, collections_.current_config(scope.collection));
-  if (!is_copy && use.must_fit) QV_TRY(check_fits(scope, *stored.config, found));
+  if (!is_copy && use.must_fit) {
+    QV_TRY(check_fits(*stored.config, found, scope.shard.has_value()));
+  }
   return scope.shard ? *stored.config : found;
 }
 

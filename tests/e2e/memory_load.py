@@ -140,9 +140,13 @@ def check_load(server, seconds=SECONDS, room=ROOM):
 
 def check_recovery(server, load):
     rng = random.Random(SEED + 1000)
+    last = None
+
     def takes(n):
-        return server.put("/collections/c/points?wait=true", {"points": points_of(rng, 900_000_000, n)}).status == 200
-    assert comes_true(lambda: takes(100)), server.log_tail()
+        nonlocal last
+        last = server.put("/collections/c/points?wait=true", {"points": points_of(rng, 900_000_000, n)})
+        return last.status == 200
+    assert comes_true(lambda: takes(100)), f"{last.text}\n{server.get('/telemetry?details_level=1').text}\n{server.log_tail()}"
     kept = sorted(load.acknowledged)
     for first in range(0, len(kept), 1000):
         ids = kept[first:first + 1000]

@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 
+import placed
 import pytest
 from patience import comes_true
 from quiver_cluster import HAS_ETCD, Cluster
@@ -84,6 +85,28 @@ def test_any_node_restores_what_it_has(cluster, name):
         assert upsert(node, name, range(5000, 5010), "later").status == 200
         for other in cluster.nodes:
             assert values(other, name) == before | {i: "later" for i in range(5000, 5010)}
+    assert comes_true(lambda: no_archives(cluster))
+
+
+def test_a_collection_of_some_nodes_is_restored_there(cluster, name):
+    placed.make(cluster.nodes[0], name, 2, vectors={"size": DIM, "distance": "Dot"})
+    has, others = placed.holders(cluster, name)
+    assert len(has) == 2
+    assert upsert(others[0], name, range(500), "old").status == 200
+    snapshot, before, after = snapshot_of(has[0], name)
+    archive = has[0].get(f"/collections/{name}/snapshots/{snapshot}").body
+    assert recover(has[0], name, snapshot).status == 200
+    assert values(others[0], name) == before != after
+    for node in cluster.nodes:
+        assert comes_true(lambda: upsert(others[0], name, range(100, 2500), "new").status == 200)
+        answer = upload(node, name, archive)
+        assert answer.status == 200, answer.text
+        for one in cluster.nodes:
+            assert comes_true(lambda one=one: values(one, name) == before)
+        assert placed.holders(cluster, name) == (has, others)
+    target = f"{name}-new"
+    assert upload(others[0], target, archive).status == 200
+    assert comes_true(lambda: len(placed.holders(cluster, target)[0]) == 2 and values(others[0], target) == before)
     assert comes_true(lambda: no_archives(cluster))
 
 

@@ -24,8 +24,8 @@ void write_at(std::span<std::byte> bytes, std::size_t at, const T& value) {
   std::memcpy(bytes.data() + at, &value, sizeof(value));
 }
 
-/// The file becomes one of the first version, which names no place of its own. Sections that are not
-/// inside the file are left as they are.
+/// The file becomes one of the first version, which names no place of its own. Sections that are
+/// not inside the file are left as they are.
 inline void make_section_file_right(std::span<std::byte> bytes) {
   using section_layout::Trailer;
   const auto is_inside = [](std::size_t size, std::uint64_t offset, std::uint64_t n) {

@@ -40,8 +40,7 @@ ResidualCode ResidualCoder::code(std::span<const float> x, std::span<const float
 
 BlockWriter::BlockWriter(Similarity similarity, std::uint32_t dim, std::uint32_t n_bits,
                          std::size_t n_rows)
-    : dim_(dim),
-      shape_{nullptr, dim / 32, n_bits, (n_rows + CodeBlocks::kRows - 1) / CodeBlocks::kRows},
+    : shape_{nullptr, dim / 32, n_bits, (n_rows + CodeBlocks::kRows - 1) / CodeBlocks::kRows},
       lines_(shape_.n * shape_.block_bytes() / 64),
       coder_(similarity),
       codes_(dim) {

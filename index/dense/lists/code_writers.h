@@ -64,7 +64,6 @@ class BlockWriter {
   [[nodiscard]] std::byte* block_of(std::size_t i);
   void set_factors(std::size_t i, float scale, float add);
 
-  std::uint32_t dim_;
   CodeBlocks shape_;
   std::vector<Line> lines_;
   double squares_ = 0;
