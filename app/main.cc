@@ -12,6 +12,7 @@
 #include "app/check/check.h"
 #include "app/check/command.h"
 #include "app/cluster/adoption.h"
+#include "app/cluster/balance.h"
 #include "app/cluster/command.h"
 #include "app/cluster/comparison.h"
 #include "app/cluster/nodes.h"
@@ -141,6 +142,7 @@ int run(int argc, char** argv) {
   if (*cluster.adopt) return report(quiver::app::run_cluster_adopt(options.cluster_status));
   if (*cluster.drain) return report(quiver::app::run_cluster_drain(options.cluster_status));
   if (*cluster.remove) return report(quiver::app::run_cluster_remove(options.cluster_status));
+  if (*cluster.balance) return report(quiver::app::run_cluster_balance(options.cluster_status));
   if (*cluster.check) return report(quiver::app::run_cluster_check(options.cluster_status));
   if (*doctor) return report(quiver::app::run_doctor(options.doctor));
   if (*options.manual.completions) quiver::app::print_completions(app, options.manual.shell);

@@ -38,6 +38,19 @@ CLI::App* add_remove(CLI::App& cluster, ClusterStatusOptions& options) {
   return remove;
 }
 
+CLI::App* add_balance(CLI::App& cluster, ClusterStatusOptions& options) {
+  auto* balance = cluster.add_subcommand(
+      "balance", "Move collections so that nodes hold about the same number of bytes.");
+  add_options(*balance, options);
+  balance->add_flag("--dry-run", options.only_prints, "Print the moves and make none");
+  balance->footer(
+      "Moves collections with a replication_factor, two at a time, and returns once all are over; "
+      "reads and changes go on. If it is stopped, moves that have begun go on. Exit status 1 if "
+      "one "
+      "was given up.");
+  return balance;
+}
+
 }  // namespace
 
 ClusterCommands add_cluster(CLI::App& app, ClusterStatusOptions& options) {
@@ -63,7 +76,8 @@ ClusterCommands add_cluster(CLI::App& app, ClusterStatusOptions& options) {
           .check = check,
           .adopt = adopt,
           .drain = add_drain(*cluster, options),
-          .remove = add_remove(*cluster, options)};
+          .remove = add_remove(*cluster, options),
+          .balance = add_balance(*cluster, options)};
 }
 
 }  // namespace quiver::app

@@ -13,6 +13,7 @@ struct ClusterCommands {
   CLI::App* adopt;
   CLI::App* drain;
   CLI::App* remove;
+  CLI::App* balance;
 };
 
 /// Adds the subcommand; parsing fills `options`, which outlives `app`.

@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdio>
-#include <memory>
 #include <thread>
 #include <utility>
 
 #include "app/cluster/answer.h"
+#include "app/cluster/requests.h"
 #include "payload/json/document.h"
-#include "service/client/server_connection.h"
 
 namespace quiver::app {
 namespace {
@@ -18,58 +16,8 @@ namespace {
 using payload::Value;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kPollInterval{500};
 /// Nodes tell of trouble while another one restarts, or leadership changes; it passes.
 constexpr std::chrono::seconds kTroublePatience{10};
-/// The node that is asked may restart.
-constexpr std::chrono::seconds kSilencePatience{30};
-constexpr int kRequestTimeout = 408;
-
-Result<std::unique_ptr<client::ServerConnection>> connect_to(const ClusterStatusOptions& options) {
-  QV_TRY(client::Endpoint endpoint, client::parse_url(options.url));
-  endpoint.ca_file = options.ca;
-  return std::make_unique<client::ServerConnection>(endpoint, options.api_key);
-}
-
-void print(const std::string& line) {
-  std::fputs((line + "\n").c_str(), stdout);
-  std::fflush(stdout);
-}
-
-Result<std::string> ask(client::ServerConnection& server, std::string_view method,
-                        const std::string& target) {
-  QV_TRY(client::HttpResponse answer, server.exchange(method, target, ""));
-  if (answer.status == 200) return std::move(answer.body);
-  const bool is_final = answer.status < 500 && answer.status != kRequestTimeout;
-  return fail(is_final ? Code::kFailedPrecondition : Code::kUnavailable,
-              client::error_text(answer));
-}
-
-/// As `ask`, but asks again while nothing could be changed (no node leads, say), or it is not known
-/// whether it was. `target` must name a change that may be made twice.
-Result<std::string> ask_patiently(client::ServerConnection& server, std::string_view method,
-                                  const std::string& target) {
-  const auto begun = Clock::now();
-  bool is_told = false;
-  while (true) {
-    auto answer = ask(server, method, target);
-    const bool is_final = answer || answer.error().code() != Code::kUnavailable;
-    if (is_final || Clock::now() - begun > kSilencePatience) return answer;
-    if (!std::exchange(is_told, true)) print(answer.error().message() + "; trying again");
-    std::this_thread::sleep_for(kPollInterval);
-  }
-}
-
-/// The rows of the nodes; nullptr if the answer has none.
-const payload::Array* nodes_in(const Value& answer) {
-  const Value* result = answer.find("result");
-  const Value* nodes = result == nullptr ? nullptr : result->find("nodes");
-  return nodes == nullptr ? nullptr : nodes->as_array();
-}
-
-tl::unexpected<Error> no_nodes() {
-  return fail(Code::kFailedPrecondition, "the server belongs to no cluster");
-}
 
 std::string describe(const DrainProgress& progress) {
   std::string text = progress.n_left == 1 ? std::string("1 collection left")
@@ -90,7 +38,7 @@ Result<> wait_until_drained(client::ServerConnection& server, std::uint64_t node
   auto changed = Clock::now();
   auto heard = Clock::now();
   while (true) {
-    const auto body = ask(server, "GET", "/cluster");
+    const auto body = ask_node(server, "GET", "/cluster");
     const auto now = Clock::now();
     if (!body && now - heard > kSilencePatience) return fail(body.error());
     if (body) {
@@ -100,7 +48,7 @@ Result<> wait_until_drained(client::ServerConnection& server, std::uint64_t node
       if (last.is_draining && !progress.is_draining) {
         return fail(Code::kAborted, "the drain was ended");
       }
-      if (progress.is_draining && progress != last) print(describe(progress));
+      if (progress.is_draining && progress != last) print_line(describe(progress));
       if (progress != last) changed = now;
       last = progress;
       if (!last.trouble.empty() && now - changed > kTroublePatience) return cannot_go_on(last);
@@ -113,7 +61,7 @@ Result<> wait_until_drained(client::ServerConnection& server, std::uint64_t node
 
 Result<std::uint64_t> find_node(std::string_view body, std::string_view id_or_peer) {
   QV_TRY(const Value answer, payload::parse_json(body));
-  const payload::Array* nodes = nodes_in(answer);
+  const payload::Array* nodes = rows_in(answer, "nodes");
   if (nodes == nullptr) return no_nodes();
   for (const Value& node : *nodes) {
     const auto id = node.find_unsigned("peer_id");
@@ -126,7 +74,7 @@ Result<std::uint64_t> find_node(std::string_view body, std::string_view id_or_pe
 
 Result<DrainProgress> drain_progress(std::string_view body, std::uint64_t node) {
   QV_TRY(const Value answer, payload::parse_json(body));
-  const payload::Array* nodes = nodes_in(answer);
+  const payload::Array* nodes = rows_in(answer, "nodes");
   if (nodes == nullptr) return no_nodes();
   for (const Value& row : *nodes) {
     if (row.find_unsigned("peer_id") != node) continue;
@@ -140,31 +88,31 @@ Result<DrainProgress> drain_progress(std::string_view body, std::uint64_t node) 
 
 Result<> run_cluster_drain(const ClusterStatusOptions& options) {
   QV_TRY(const auto server, connect_to(options));
-  QV_TRY(const std::string cluster, ask(*server, "GET", "/cluster"));
+  QV_TRY(const std::string cluster, ask_node(*server, "GET", "/cluster"));
   QV_TRY(const std::uint64_t node, find_node(cluster, options.node));
   const std::string target = fmt::format("/v1/cluster/nodes/{}/drain", node);
   QV_TRY(ask_patiently(*server, options.undoes ? "DELETE" : "POST", target));
   if (options.undoes) {
-    print(fmt::format("node {} does not drain any more; moves that have begun go on", node));
+    print_line(fmt::format("node {} does not drain any more; moves that have begun go on", node));
     return {};
   }
   if (options.returns_at_once) {
-    print(fmt::format("node {} drains", node));
+    print_line(fmt::format("node {} drains", node));
     return {};
   }
   QV_TRY(wait_until_drained(*server, node));
-  print(fmt::format("node {} is drained and may be stopped", node));
+  print_line(fmt::format("node {} is drained and may be stopped", node));
   return {};
 }
 
 Result<> run_cluster_remove(const ClusterStatusOptions& options) {
   QV_TRY(const auto server, connect_to(options));
-  QV_TRY(const std::string cluster, ask(*server, "GET", "/cluster"));
+  QV_TRY(const std::string cluster, ask_node(*server, "GET", "/cluster"));
   QV_TRY(const std::uint64_t node, find_node(cluster, options.node));
   QV_TRY(
       ask_patiently(*server, "DELETE",
                     fmt::format("/cluster/peer/{}{}", node, options.forces ? "?force=true" : "")));
-  print(fmt::format("node {} is removed", node));
+  print_line(fmt::format("node {} is removed", node));
   return {};
 }
 

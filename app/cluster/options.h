@@ -15,6 +15,7 @@ struct ClusterStatusOptions {
   bool undoes = false;                        ///< `drain`: it is over
   bool returns_at_once = false;               ///< `drain`
   bool forces = false;                        ///< `remove`
+  bool only_prints = false;                   ///< `balance`
 };
 
 }  // namespace quiver::app

@@ -182,3 +182,24 @@ def test_a_copy_on_a_node_that_stays_away_is_made_elsewhere(tmp_path, name):
         assert comes_true(lambda: not shards(has[0], name)["local_shards"])
         assert comes_true(lambda: gone not in nodes_with(cluster, name))
         assert count(has[0], name) == 51
+
+
+def test_collections_move_so_that_nodes_hold_as_much(cluster, name):
+    names = [f"{name}-{i}" for i in range(6)]
+    for one in names:
+        make(cluster.nodes[0], one, 1)
+    full = holders(cluster, names[0])[0][0]
+    on_it = [one for one in names if full in holders(cluster, one)[0]]
+    assert len(on_it) == 2
+    for one in on_it:
+        assert upsert(cluster.nodes[0], one, range(4000), "x" * 200).status == 200
+    would = command(cluster.nodes[1], "balance", "--dry-run")
+    assert would.returncode == 0 and would.stdout.count("would move") == 1, would.stdout
+    assert [one for one in names if full in holders(cluster, one)[0]] == on_it, "nothing has moved"
+    with Load(cluster, on_it[0]) as load, Load(cluster, on_it[1]) as other:
+        moved = command(cluster.nodes[1], "balance")
+    assert moved.returncode == 0 and "done, moves: 1" in moved.stdout, moved.stdout
+    assert not load.failed and not other.failed
+    assert len([one for one in on_it if full in holders(cluster, one)[0]]) == 1
+    assert {count(cluster.nodes[0], one) >= 4000 for one in on_it} == {True}
+    assert "nothing to move" in command(cluster.nodes[0], "balance").stdout
