@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 namespace quiver {
@@ -30,5 +31,13 @@ MemoryFacts read_memory() {
 }
 
 void return_free_memory() noexcept { ::malloc_trim(0); }
+
+/// The allocator's own limit grows to twice the largest block that was freed, up to 64 MiB a heap.
+/// Setting it keeps both limits from growing, so larger blocks are mapped one by one.
+void limit_free_memory(std::uint64_t n_bytes) noexcept {
+  const auto n = static_cast<int>(std::min<std::uint64_t>(n_bytes, 64 << 20));
+  ::mallopt(M_TRIM_THRESHOLD, n);
+  ::mallopt(M_MMAP_THRESHOLD, std::max(1, n / 2));
+}
 
 }  // namespace quiver

@@ -1,12 +1,14 @@
 """A mixed load that wants more memory than `memory.limit_mb`: it is answered 507 or 503 with the numbers, the process stays
 within its limit and lives, and afterwards everything is taken again. Under a control group of a little more than the limit,
 nothing is killed. QUIVER_MEMORY_ROOM=1.2 asks for the bar; the default leaves room for busy machines."""
+import contextlib
+import http.client
 import random
 import time
 
 import pytest
 from memory_load import LIMIT_MB, ROOM, SECONDS, SEED, SETTINGS, check_load, check_recovery, create, group_of, n_killed, points_of
-from patience import patience
+from patience import comes_true, patience
 
 
 @pytest.fixture
@@ -30,6 +32,22 @@ def test_a_load_beyond_the_limit_is_refused_with_numbers_and_nothing_is_lost(new
     server.stop()
     server.start()
     check_recovery(server, load)
+
+
+def test_memory_that_is_free_does_not_keep_refusing(new_server):
+    server = new_server(env=SETTINGS).start()
+    check_load(server)
+
+    def is_returned():
+        refused(server)
+        return server.get("/telemetry?details_level=1").result["memory"]["private_bytes"] < 0.6 * (LIMIT_MB << 20)
+    assert comes_true(is_returned), server.get("/telemetry?details_level=1").text
+
+
+def refused(server):
+    """A body that does not fit: before it is refused, free memory is returned to the system."""
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        server.put("/collections/c/points", b'{"points":[' + b" " * (LIMIT_MB << 19) + b"]}")
 
 
 def test_deletions_are_taken_while_memory_is_short(new_server):
