@@ -252,7 +252,7 @@ std::vector<std::uint32_t> DenseSearcher::rows_by_nearness() const {
   std::vector<std::uint32_t> rows;
   Bitset seen(column_.n_rows);  // a row may be in two lists, and the last one of a list repeats
   for (const std::uint32_t row : lists().rows()) {
-    if (seen.test(row)) continue;
+    if (row >= column_.n_rows || seen.test(row)) continue;  // a mapped file may be damaged
     seen.set(row);
     rows.push_back(row);
   }

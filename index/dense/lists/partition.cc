@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "base/views.h"
 #include "encoders/transforms/rotation.h"
 #include "index/dense/lists/sections.h"
@@ -67,7 +69,10 @@ Result<Partition> Partition::open(const SectionReader& reader, const FieldSchema
   const auto& facts = lists.facts_;
   const std::uint64_t n_lists = facts.n_lists;
   const std::uint64_t n_blocks = facts.n_positions / CodeBlocks::kRows;
-  QV_TRY(lists.list_blocks_, reader.get<std::uint32_t>(kListBlocks, 0, n_lists + 1));
+  QV_TRY(const auto list_blocks, reader.get<std::uint32_t>(kListBlocks, 0, n_lists + 1));
+  // A copy: a damaged number would lead searches out of the file.
+  lists.list_blocks_ = SharedSpan<std::uint32_t>::of(
+      std::vector<std::uint32_t>(list_blocks.begin(), list_blocks.end()));
   QV_TRY(check_lists(reader, lists.list_blocks_.span(), n_blocks));
   QV_TRY(lists.rows_, reader.get<std::uint32_t>(kRows, 0, facts.n_positions));
   QV_TRY(check_rows(reader, lists.rows_.span(), n_rows));

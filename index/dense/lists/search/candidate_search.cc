@@ -204,6 +204,7 @@ void CandidateSearch::collect_rows(const CodeHits& hits, Scratch& scratch) const
   for (std::size_t i = 0; i < hits.n; ++i) prefetch_line(&lists_.rows()[hits.positions[i]]);
   for (std::size_t i = 0; i < hits.n; ++i) {
     const std::uint32_t row = lists_.rows()[hits.positions[i]];
+    if (row >= n_rows_) continue;  // the file is damaged while it is in use
     const std::uint64_t bit = std::uint64_t{1} << (row % 64);
     if ((seen[row / 64] & bit) != 0) continue;
     seen[row / 64] |= bit;

@@ -146,7 +146,8 @@ void CodeScan::drop(std::size_t first, const RowFilter& filter,
   for (std::size_t i = first; i < hits_.n; ++i) {
     hits_.scores[n] = hits_.scores[i];
     hits_.positions[n] = hits_.positions[i];
-    n += filter.allows(rows[hits_.positions[i]]) ? 1 : 0;
+    const std::uint32_t row = rows[hits_.positions[i]];
+    n += row < filter.n_rows() && filter.allows(row) ? 1 : 0;
   }
   n_found_ += static_cast<double>(hits_.n - first);
   n_kept_ += static_cast<double>(n - first);
