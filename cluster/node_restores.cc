@@ -311,8 +311,11 @@ Result<NodeImpl::RestorePlace> NodeImpl::restore_place(const std::string& name,
   QV_TRY(engine::check_fits(before->second.config, config, false));
   const GroupState& group = state.group_of(id);
   MemberSet set = *group.set;
-  std::erase_if(set.members,
-                [](const auto& member) { return member.second.state == MemberState::kLeaving; });
+  std::set<NodeId> replaced;
+  for (const auto& [node, member] : set.members) replaced.insert(member.replaces);
+  std::erase_if(set.members, [&](const auto& member) {
+    return member.second.state == MemberState::kLeaving || replaced.contains(member.first);
+  });
   for (auto& [node, member] : set.members) {
     member.state = MemberState::kActive;
     member.replaces = 0;

@@ -78,58 +78,94 @@ std::string describe(const BalancingMove& move) {
                      static_cast<double>(move.n_bytes) / kMiB, move.from, move.to);
 }
 
-/// An answer that was lost may have been a yes.
-bool has_begun(client::ServerConnection& server, const BalancingMove& move) {
-  const auto now = fetch_layout(server);
-  if (!now) return false;
-  return std::ranges::any_of(now->collections, [&](const PlacedCollection& collection) {
-    return collection.name == move.collection && contains(collection.nodes, move.to);
-  });
+/// Any of them: all move together. kNotFound if there is none.
+Result<std::uint64_t> shard_of(client::ServerConnection& server, const std::string& path) {
+  QV_TRY(const std::string body, ask_patiently(server, "GET", path));
+  QV_TRY(const Value answer, payload::parse_json(body));
+  for (const std::string_view name : {"local_shards", "remote_shards"}) {
+    const payload::Array* shards = rows_in(answer, name);
+    if (shards == nullptr || shards->empty()) continue;
+    if (const auto id = shards->front().find_unsigned("shard_id")) return *id;
+  }
+  return fail(Code::kNotFound, "it has no shards");
 }
 
 Result<> begin(client::ServerConnection& server, const BalancingMove& move) {
   const auto path = fmt::format("/collections/{}/cluster", client::escape_segment(move.collection));
-  const auto body = fmt::format(
-      R"({{"move_shard":{{"shard_id":0,"from_peer_id":{},"to_peer_id":{}}}}})", move.from, move.to);
-  const auto begun = ask_patiently(server, "POST", path, body);
-  if (!begun && !has_begun(server, move)) return fail(begun.error());
+  QV_TRY(const std::uint64_t shard, shard_of(server, path));
+  const auto body =
+      fmt::format(R"({{"move_shard":{{"shard_id":{},"from_peer_id":{},"to_peer_id":{}}}}})", shard,
+                  move.from, move.to);
+  QV_TRY(ask_patiently(server, "POST", path, body));
   print_line("moving " + describe(move));
   return {};
 }
 
-/// True once it is over. A collection that was dropped needs no move.
-Result<bool> is_over(const ClusterLayout& now, const BalancingMove& move) {
-  const auto found = std::ranges::find(now.collections, move.collection, &PlacedCollection::name);
-  if (found == now.collections.end()) return true;
-  if (found->is_moving) return false;
-  if (contains(found->nodes, move.to) && !contains(found->nodes, move.from)) return true;
-  return fail(Code::kFailedPrecondition, fmt::format("{} was given up", describe(move)));
-}
-
-Result<> make_moves(client::ServerConnection& server, std::vector<BalancingMove> moves) {
-  std::ranges::reverse(moves);  // the next one is the last
-  std::vector<BalancingMove> on_their_way;
-  auto heard = Clock::now();
-  while (!moves.empty() || !on_their_way.empty()) {
-    while (!moves.empty() && on_their_way.size() < kMovesAtOnce) {
-      QV_TRY(begin(server, moves.back()));
-      on_their_way.push_back(std::move(moves.back()));
-      moves.pop_back();
-    }
-    std::this_thread::sleep_for(kPollInterval);
-    const auto now = fetch_layout(server);
-    if (!now && Clock::now() - heard > kSilencePatience) return fail(now.error());
-    if (!now) continue;
-    heard = Clock::now();
-    std::vector<BalancingMove> left;
-    for (auto& move : on_their_way) {
-      QV_TRY(const bool is_done, is_over(*now, move));
-      if (!is_done) left.push_back(std::move(move));
-    }
-    on_their_way = std::move(left);
+/// The moves of one run.
+class Mover {
+ public:
+  Mover(client::ServerConnection& server, std::vector<BalancingMove> moves)
+      : server_(server), left_(std::move(moves)) {
+    std::ranges::reverse(left_);  // the next one is the last
   }
-  return {};
-}
+
+  Result<> run() {
+    auto heard = Clock::now();
+    while (true) {
+      begin_some();
+      if (on_their_way_.empty()) break;
+      std::this_thread::sleep_for(kPollInterval);
+      const auto now = fetch_layout(server_);
+      if (!now && Clock::now() - heard > kSilencePatience) return fail(now.error());
+      if (!now) continue;
+      heard = Clock::now();
+      std::erase_if(on_their_way_, [&](Begun& begun) { return is_over(*now, begun); });
+    }
+    if (n_failed_ == 0) return {};
+    return fail(Code::kFailedPrecondition, fmt::format("moves that were not made: {}", n_failed_));
+  }
+
+ private:
+  struct Begun {
+    BalancingMove move;
+    Clock::time_point since;  ///< when it was last seen to go on
+  };
+
+  void begin_some() {
+    while (!left_.empty() && on_their_way_.size() < kMovesAtOnce) {
+      const auto begun = begin(server_, left_.back());
+      if (begun) {
+        on_their_way_.push_back({left_.back(), Clock::now()});
+      } else {
+        give_up(left_.back(), begun.error().message());
+      }
+      left_.pop_back();
+    }
+  }
+  void give_up(const BalancingMove& move, const std::string& why) {
+    ++n_failed_;
+    print_line(fmt::format("{}: {}", describe(move), why));
+  }
+
+  /// A node that copies looks at the ledger late, so what it says of other moves may be old.
+  bool is_over(const ClusterLayout& now, Begun& begun) {
+    const auto found =
+        std::ranges::find(now.collections, begun.move.collection, &PlacedCollection::name);
+    if (found == now.collections.end()) return true;  // dropped
+    const auto& nodes = found->nodes;
+    const bool has_moved = contains(nodes, begun.move.to) && !contains(nodes, begun.move.from);
+    if (has_moved && !found->is_moving) return true;
+    if (found->is_moving && found->trouble.empty()) begun.since = Clock::now();
+    if (Clock::now() - begun.since < kSilencePatience) return false;
+    give_up(begun.move, found->trouble.empty() ? "it was given up" : found->trouble);
+    return true;
+  }
+
+  client::ServerConnection& server_;
+  std::vector<BalancingMove> left_;
+  std::vector<Begun> on_their_way_;
+  std::size_t n_failed_ = 0;
+};
 
 }  // namespace
 
@@ -153,6 +189,7 @@ Result<ClusterLayout> parse_layout(std::string_view body) {
       collection.nodes.push_back(replica.find_unsigned("peer_id").value_or(0));
       collection.is_moving = collection.is_moving || text_member(replica, "state") != "active";
     }
+    collection.trouble = text_member(row, "trouble");
     layout.collections.push_back(std::move(collection));
   }
   return layout;
@@ -198,7 +235,7 @@ Result<> run_cluster_balance(const ClusterStatusOptions& options) {
     for (const auto& move : moves) print_line("would move " + describe(move));
     return {};
   }
-  QV_TRY(make_moves(*server, moves));
+  QV_TRY(Mover(*server, moves).run());
   print_line(fmt::format("done, moves: {}", moves.size()));
   return {};
 }

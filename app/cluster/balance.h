@@ -17,6 +17,7 @@ struct PlacedCollection {
   std::vector<std::uint64_t> nodes;  ///< that have it, or are to
   bool is_moving = false;            ///< a copy is on its way
   std::uint64_t n_bytes = 0;         ///< of one copy
+  std::string trouble = {};          ///< why a copy cannot move; empty: it can
 };
 
 struct ClusterLayout {
@@ -37,7 +38,8 @@ struct BalancingMove {
 /// fuller of its two nodes emptier by a twentieth of the mean, or more.
 [[nodiscard]] std::vector<BalancingMove> plan_moves(const ClusterLayout& layout);
 
-/// Makes the moves, two at a time, and prints each. kFailedPrecondition if one is given up.
+/// Makes the moves, two at a time, and prints each. kFailedPrecondition, after the others, if some
+/// were refused or given up, or cannot go on.
 [[nodiscard]] Result<> run_cluster_balance(const ClusterStatusOptions& options);
 
 }  // namespace quiver::app

@@ -30,7 +30,8 @@ void lower(std::uint64_t& n_bytes, std::uint64_t limit, std::uint64_t parts, std
 void keep_heaps_small(std::uint64_t limit) {
   constexpr std::uint64_t kPartsOfHeaps = 64;
   constexpr std::uint64_t kEnough = std::uint64_t{2} << 30;
-  if (limit < kEnough) limit_free_memory(std::max(limit / kPartsOfHeaps, kBytesPerMiB));
+  if (limit != 0 && limit < kEnough)
+    limit_free_memory(std::max(limit / kPartsOfHeaps, kBytesPerMiB));
 }
 
 }  // namespace

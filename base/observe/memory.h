@@ -18,10 +18,10 @@ struct MemoryFacts {
 /// milliseconds: call it after a large object was freed. Thread-safe.
 void return_free_memory() noexcept;
 
-/// From now on each heap of the allocator keeps at most so many free bytes at its end (more than
-/// 0), also those that `return_free_memory` leaves alone: the ends of heaps of threads. Smaller
-/// values cost time, since memory is taken from the system again. Thread-safe; for the whole
-/// process.
+/// From now on the allocator returns the free end of a heap, when a block there is freed, if it is
+/// larger than so many bytes (more than 0). `return_free_memory` leaves the ends of heaps of
+/// threads alone. Smaller values cost time, since memory is taken from the system again.
+/// Thread-safe; for the whole process.
 void limit_free_memory(std::uint64_t n_bytes) noexcept;
 
 }  // namespace quiver

@@ -107,6 +107,13 @@ void settle(std::span<const CodedField> fields, Verdict& verdict) {
   settled.maybe.for_each([&](std::size_t row) { verdict.maybe.set(row); });
 }
 
+/// True if attributes never decide it: they know strings, not their words or canonical forms.
+bool needs_index(const PreparedCondition& condition) {
+  if (const auto* text = std::get_if<TextCondition>(&condition)) return text->tokens;
+  const auto* membership = std::get_if<MembershipCondition>(&condition);
+  return membership != nullptr && membership->canonical != nullptr;
+}
+
 Verdict match_coded(std::span<const CodedField> fields, const RowSet& within) {
   std::vector<CodeCondition> codes;
   for (const CodedField& field : fields) codes.push_back(field.codes);
@@ -169,7 +176,9 @@ class ColumnEvaluator {
   [[nodiscard]] std::optional<CodedField> coded_field(const FieldNode& field, Wanted wanted,
                                                       const RowSet& within) const {
     const ColumnView* column = find_column(rows_, field);
-    if (column != nullptr && within.is_listed()) return std::nullopt;
+    if (column != nullptr && (within.is_listed() || needs_index(field.condition))) {
+      return std::nullopt;
+    }
     const auto parts = attributes_of(rows_, field);
     const AttributeView* attribute = one_code_a_row(parts, rows_.n_rows());
     if (attribute == nullptr) return std::nullopt;

@@ -133,9 +133,10 @@ TEST_F(PlacedRestoreTest, EndsAMove) {
   network_.set_filter({});
   const auto restored = restore(from);
   ASSERT_TRUE(restored) << restored.error().message();
-  ASSERT_TRUE(comes_true([&] { return group("placed").set->find(MemberState::kJoining) == 0; }));
+  ASSERT_EQ(group("placed").set->members.size(), 1U) << "one copy, as before the move";
+  EXPECT_TRUE(group("placed").set->is_active(id_of(to)));
   EXPECT_TRUE(comes_true([&] { return leader_of("placed") != nullptr; }));
-  EXPECT_TRUE(have("placed", holders("placed"), before_));
+  EXPECT_TRUE(have("placed", {&to}, before_));
   expect_works("placed");
   EXPECT_TRUE(no_archives());
 }

@@ -107,6 +107,7 @@ Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
     scratch.beam.for_next(kFetchedAhead, [this](std::uint32_t next) { fetch(next); });
     if (++scratch.n_visited % between == 0) QV_TRY(request.cancel.check());
     Visit visit{0, graph_.row(node)};
+    if (visit.row >= lists_.n_rows()) continue;  // the file is damaged while it is in use
     second.score(scratch.byte_query, {&visit.row, 1}, &visit.score);
     if (request.filter == nullptr || request.filter->allows(visit.row)) {
       scratch.visits.push_back(visit);

@@ -95,6 +95,8 @@ class CandidateSearch {
   /// Estimated bytes that `find` reads with default parameters and no filter.
   [[nodiscard]] std::uint64_t bytes_per_search() const;
   [[nodiscard]] const Partition& lists() const { return lists_; }
+  /// Of the column.
+  [[nodiscard]] std::uint32_t n_rows() const { return n_rows_; }
   [[nodiscard]] const ByteRows* second() const { return second_ ? &*second_ : nullptr; }
   [[nodiscard]] bool has_signs() const { return signs_.has_value(); }
   [[nodiscard]] const RowTransform& transform() const { return lists_.transform(); }
