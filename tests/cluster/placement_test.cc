@@ -340,14 +340,5 @@ TEST_F(PlacementTest, NothingIsPlacedWhileANodeRunsAnOlderVersion) {
   EXPECT_FALSE(leader()->node().placement("docs"));
 }
 
-TEST_F(PlacementTest, SnapshotsDoNotReplaceIt) {
-  make("docs", 1, 1);
-  TestNode* leads = leader_of("docs");
-  const auto refused = leads->database().snapshots()->receive({"docs", std::nullopt}, "");
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code(), Code::kUnimplemented);
-  EXPECT_THAT(refused.error().message(), HasSubstr("is on some nodes only"));
-}
-
 }  // namespace
 }  // namespace quiver::cluster

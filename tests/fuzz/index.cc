@@ -127,7 +127,8 @@ class Built {
     const Cancel cancel;
     index::TopK best(10);
     index::WorkCounters work;
-    const auto found = searcher.search(query, params, filter, {cancel}, best, work);
+    const auto found = searcher.search(query, params, filter,
+                                       {cancel, nullptr, index::Prefer::kIndexed}, best, work);
     if (!found) return require(!found.error().message().empty(), "an error without a text");
     for (const auto& hit : best.take_sorted()) require(hit.row < kRows, "no row of the segment");
   }
