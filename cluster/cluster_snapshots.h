@@ -1,4 +1,4 @@
-// The snapshots of a node: made and kept here, restored on all nodes.
+// The snapshots of a node: made and kept here, restored on all nodes of the collection.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class RestoreLeader {
   /// A draft of an archive that is to become the collection `name`, a name or an alias.
   [[nodiscard]] virtual Result<std::unique_ptr<Restores::Draft>> begin_restore(
       const std::string& name, const std::string& checksum) = 0;
-  /// Makes a complete archive the collection on all nodes: all or nothing.
+  /// Makes a complete archive the collection on all its nodes: all or nothing.
   [[nodiscard]] virtual Result<> restore_everywhere(const Restores::Draft& draft) = 0;
 };
 

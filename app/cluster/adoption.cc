@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "app/cluster/answer.h"
+#include "app/cluster/requests.h"
 #include "payload/json/document.h"
 #include "service/client/server_connection.h"
 
@@ -54,11 +55,9 @@ Result<> adopt(client::ServerConnection& server, const std::string& name) {
 }  // namespace
 
 Result<> run_cluster_adopt(const ClusterStatusOptions& options) {
-  QV_TRY(client::Endpoint endpoint, client::parse_url(options.url));
-  endpoint.ca_file = options.ca;
-  client::ServerConnection connection(endpoint, options.api_key);
+  QV_TRY(const auto connection, connect_to(options));
   for (const auto& name : options.collections) {
-    const auto adopted = adopt(connection, name);
+    const auto adopted = adopt(*connection, name);
     if (!adopted) {
       return fail(adopted.error().with_context(fmt::format("collection `{}`", name)));
     }

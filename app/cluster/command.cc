@@ -46,8 +46,7 @@ CLI::App* add_balance(CLI::App& cluster, ClusterStatusOptions& options) {
   balance->footer(
       "Moves collections with a replication_factor, two at a time, and returns once all are over; "
       "reads and changes go on. If it is stopped, moves that have begun go on. Exit status 1 if "
-      "one "
-      "was given up.");
+      "some were not made.");
   return balance;
 }
 

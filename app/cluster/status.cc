@@ -5,8 +5,8 @@
 #include <cstdio>
 
 #include "app/cluster/answer.h"
+#include "app/cluster/requests.h"
 #include "payload/json/document.h"
-#include "service/client/server_connection.h"
 
 namespace quiver::app {
 namespace {
@@ -104,12 +104,9 @@ Result<std::string> cluster_table(std::string_view body) {
 }
 
 Result<> run_cluster_status(const ClusterStatusOptions& options) {
-  QV_TRY(client::Endpoint endpoint, client::parse_url(options.url));
-  endpoint.ca_file = options.ca;
-  client::ServerConnection connection(endpoint, options.api_key);
-  QV_TRY(const client::HttpResponse answer, connection.exchange("GET", "/cluster", ""));
-  if (answer.status != 200) return fail(Code::kUnavailable, client::error_text(answer));
-  QV_TRY(const std::string table, cluster_table(answer.body));
+  QV_TRY(const auto server, connect_to(options));
+  QV_TRY(const std::string answer, ask_node(*server, "GET", "/cluster"));
+  QV_TRY(const std::string table, cluster_table(answer));
   std::fputs(table.c_str(), stdout);
   return {};
 }
