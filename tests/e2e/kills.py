@@ -27,6 +27,7 @@ ENV = SMALL_SEGMENTS | {"QUIVER__OPTIMIZER__SEAL_ROWS": "300"}
 # The rows that an index misses depend on the segments, so comparisons are exact.
 EXACT = {"exact": True}
 GONE = None
+NOBODYS_ID = 2**63
 
 
 def point(id, version):
@@ -290,6 +291,8 @@ class Load:
         self.server.put("/collections/load/index?wait=true", {"field_name": "group", "field_schema": "integer"}).result
 
     def check_contents(self, clients):
+        # Updates without `wait` are stored when they are answered, and visible once a later one with it is.
+        assert self.server.post("/collections/load/points/delete?wait=true", {"points": [NOBODYS_ID]}).status == 200
         found = stored(self.server)
         for client in clients:
             if isinstance(client, Writer):
