@@ -17,6 +17,7 @@
 #include "engine/model/bulk.h"
 #include "engine/model/config.h"
 #include "engine/model/facets.h"
+#include "engine/model/found.h"
 #include "engine/model/fusion_learning.h"
 #include "engine/model/groups.h"
 #include "engine/model/matrix.h"
@@ -88,6 +89,13 @@ class Collection : public QuerySource {
   /// An answer for each query, all from one snapshot. If one query fails, all fail.
   [[nodiscard]] Result<std::vector<std::vector<Record>>> query_batch(
       std::span<const Query> queries, const Cancel& cancel) const override = 0;
+  /// The rows that a query without prefetches and MMR finds, to be ranked with those of other
+  /// collections. `search.offset` has no effect.
+  [[nodiscard]] virtual Result<FoundPoints> find(const Query& search, RowParts wanted,
+                                                 const Cancel& cancel) const {
+    (void)search, (void)wanted, (void)cancel;
+    return fail(Code::kUnimplemented, "this collection gives no rows");
+  }
   /// Points in the order asked for; unknown ids are left out.
   [[nodiscard]] virtual Result<std::vector<Record>> retrieve(
       const RetrieveRequest& request) const = 0;

@@ -21,6 +21,7 @@
 #include "engine/query/explain.h"
 #include "engine/query/facets.h"
 #include "engine/query/fusion_weights.h"
+#include "engine/query/gather.h"
 #include "engine/query/groups.h"
 #include "engine/query/joins/join.h"
 #include "engine/query/joins/projection.h"
@@ -555,6 +556,30 @@ Result<> CollectionImpl::bulk_load(const BulkChunk& chunk) {
 Result<std::string> CollectionImpl::bulk_cursor() const {
   QV_TRY(check_takes_bulk(*config_.load()));
   return shards_.load()->front().shard->bulk().cursor();
+}
+
+Result<FoundPoints> CollectionImpl::find(const Query& search, RowParts wanted,
+                                         const Cancel& cancel) const {
+  const auto config = config_.load();
+  QV_TRY(const Snapshot now, snapshot(*config, search.shards));
+  Executor* executor = estimate_cost(now, search).is_parallel() ? &compute_ : nullptr;
+  index::WorkCounters work;
+  const SearchEnvironment environment{now,
+                                      *config,
+                                      cancel,
+                                      executor,
+                                      index_policy(config),
+                                      &work,
+                                      context_.queries.get(),
+                                      context_.devices,
+                                      nullptr,
+                                      &recall_->watch()};
+  auto found = find_points(environment, search, wanted);
+  search_work_.add(work);
+  if (found && std::holds_alternative<Sample>(search.kind)) {
+    QV_TRY(found->n_matching, engine::count(now, *config, search.filter, cancel));
+  }
+  return checked(now, std::move(found));
 }
 
 Result<std::vector<Record>> CollectionImpl::retrieve(const RetrieveRequest& request) const {

@@ -106,9 +106,10 @@ using HitsOfGroups = std::set<std::pair<std::size_t, PointId>>;
 class GroupSearch {
  public:
   GroupSearch(const SearchEnvironment& environment, const GroupsQuery& request,
-              payload::JsonPath key)
+              payload::JsonPath key, const RankQuery& rank)
       : environment_(environment),
         request_(request),
+        rank_(rank),
         key_(std::move(key)),
         query_(request.query),
         n_hits_(saturating_multiply(request.query.limit, request.group_size)) {
@@ -165,6 +166,10 @@ class GroupSearch {
         both.must.emplace_back(std::make_shared<const payload::Filter>(*std::move(query.filter)));
       }
       query.filter = std::move(both);
+    }
+    if (rank_) {
+      ++n_searches_;
+      return rank_(query);
     }
     SearchEnvironment environment = environment_;
     if (n_searches_++ > 0) environment.queries = nullptr;  // one query is recorded once
@@ -362,6 +367,7 @@ class GroupSearch {
 
   const SearchEnvironment& environment_;
   const GroupsQuery& request_;
+  const RankQuery& rank_;
   const payload::JsonPath key_;
   Query query_;                       ///< the request's, with prefetches that find more
   const std::uint64_t n_hits_;        ///< that all groups can hold
@@ -378,9 +384,9 @@ class GroupSearch {
 }  // namespace
 
 Result<std::vector<PointGroup>> find_groups(const SearchEnvironment& environment,
-                                            const GroupsQuery& request) {
+                                            const GroupsQuery& request, const RankQuery& rank) {
   QV_TRY(auto key, payload::JsonPath::parse(request.group_by));
-  GroupSearch search(environment, request, std::move(key));
+  GroupSearch search(environment, request, std::move(key), rank);
   QV_TRY(auto groups, search.run());
   Candidates hits;
   for (const auto& group : groups) hits.insert(hits.end(), group.hits.begin(), group.hits.end());

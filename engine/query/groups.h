@@ -11,16 +11,23 @@
 // the groups can hold.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "base/result.h"
 #include "engine/model/groups.h"
+#include "engine/query/stages/candidates.h"
 #include "engine/query/stages/environment.h"
 
 namespace quiver::engine {
 
-/// As Collection::groups.
+/// Ranks a query that differs from the request's in its filters and limits.
+using RankQuery = std::function<Result<Ranking>(const Query&)>;
+
+/// As Collection::groups. `rank`: who searches; empty: `environment` is searched. What it ranks
+/// lives until the end of the call.
 [[nodiscard]] Result<std::vector<PointGroup>> find_groups(const SearchEnvironment& environment,
-                                                          const GroupsQuery& request);
+                                                          const GroupsQuery& request,
+                                                          const RankQuery& rank = {});
 
 }  // namespace quiver::engine

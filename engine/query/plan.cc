@@ -49,19 +49,83 @@ FilterPtr without_named_points(const Query& query) {
   return std::make_shared<const payload::Filter>(std::move(filter));
 }
 
-/// `outer`: filters of the nodes above.
+/// What somebody else found.
+class FoundStage final : public PlanStage {
+ public:
+  explicit FoundStage(Ranking ranking) : ranking_(std::move(ranking)) {}
+  [[nodiscard]] Result<Ranking> run(const SearchEnvironment& /*environment*/) const override {
+    return ranking_;
+  }
+
+ private:
+  const Ranking ranking_;
+};
+
+/// Rankings that take the place of searches, in the order of the tree.
+class Found {
+ public:
+  explicit Found(std::vector<Ranking> rankings) : rankings_(std::move(rankings)) {}
+  StagePtr next_stage(const Query& query, std::uint64_t limit) {
+    StagePtr stage = std::make_unique<FoundStage>(std::move(rankings_.at(next_++)));
+    const Mmr* mmr = mmr_of(query.kind);
+    return mmr == nullptr ? std::move(stage)
+                          : diversify(*mmr, query.using_field, limit, std::move(stage));
+  }
+
+ private:
+  std::vector<Ranking> rankings_;
+  std::size_t next_ = 0;
+};
+
+/// `outer`: filters of the nodes above. `found`: nullptr: searches read the snapshot.
 StagePtr stage_of(const Query& query, const FilterPtr& outer, std::uint64_t limit,
-                  bool is_reported = false, bool is_root = false) {
+                  bool is_reported = false, bool is_root = false, Found* found = nullptr) {
+  if (found != nullptr && query.prefetch.empty()) return found->next_stage(query, limit);
   PlanNode node{query, both(outer, query.filter), limit, {}};
   for (const auto& prefetch : query.prefetch) {
-    node.inputs.push_back(stage_of(prefetch, node.filter, prefetch.limit, is_reported));
+    node.inputs.push_back(
+        stage_of(prefetch, node.filter, prefetch.limit, is_reported, false, found));
   }
   auto stage =
       std::visit([&](const auto& kind) { return make_stage(kind, std::move(node)); }, query.kind);
   return is_reported ? reported(query, limit, is_root, std::move(stage)) : std::move(stage);
 }
 
+void leave_out_mmr(QueryKind& kind) {
+  std::visit(
+      [](auto& one) {
+        if constexpr (requires { one.mmr; }) one.mmr.reset();
+      },
+      kind);
+}
+
+void add_searches(const Query& query, const FilterPtr& outer, std::uint64_t limit,
+                  std::vector<Query>& searches) {
+  const FilterPtr filter = both(outer, query.filter);
+  for (const auto& prefetch : query.prefetch) {
+    add_searches(prefetch, filter, prefetch.limit, searches);
+  }
+  if (!query.prefetch.empty()) return;
+  Query search = query;
+  const Mmr* mmr = mmr_of(query.kind);
+  search.limit = mmr == nullptr ? limit : mmr->candidates_limit.value_or(limit);
+  search.offset = 0;
+  leave_out_mmr(search.kind);
+  search.filter.reset();
+  if (filter != nullptr) search.filter = *filter;
+  search.report = nullptr;
+  search.recall = nullptr;
+  searches.push_back(std::move(search));
+}
+
 }  // namespace
+
+std::vector<Query> searches_of(const Query& query) {
+  std::vector<Query> searches;
+  add_searches(query, without_named_points(query), n_ranked(query), searches);
+  for (auto& search : searches) search.shards = query.shards;
+  return searches;
+}
 
 Result<std::vector<Ranking>> rank_prefetches(const SearchEnvironment& environment,
                                              const Query& query) {
@@ -112,6 +176,12 @@ Plan::Plan(const Query& query)
     : query_(query),
       root_(stage_of(query, without_named_points(query), n_ranked(query), query.report != nullptr,
                      true)) {}
+
+Plan::Plan(const Query& query, std::vector<Ranking> found)
+    : query_(query), root_([&] {
+        Found given(std::move(found));
+        return stage_of(query, without_named_points(query), n_ranked(query), false, true, &given);
+      }()) {}
 
 Result<Ranking> Plan::rank(const SearchEnvironment& environment) const {
   return root_->run(environment);

@@ -17,6 +17,9 @@ class Plan {
  public:
   /// Borrows `query`, which outlives the plan.
   explicit Plan(const Query& query);
+  /// The same over `found`: rankings that take the place of searches, which are the nodes without
+  /// prefetches, in the order of the tree.
+  Plan(const Query& query, std::vector<Ranking> found);
 
   /// The hits, best first, those of the offset included.
   [[nodiscard]] Result<Ranking> rank(const SearchEnvironment& environment) const;
@@ -31,6 +34,10 @@ class Plan {
 /// What each prefetch of `query` finds, in their order.
 [[nodiscard]] Result<std::vector<Ranking>> rank_prefetches(const SearchEnvironment& environment,
                                                            const Query& query);
+
+/// Nodes without prefetches, in the order of the tree. Each has the filters of all nodes above it,
+/// and the limit of its stage; hits are not chosen by MMR.
+[[nodiscard]] std::vector<Query> searches_of(const Query& query);
 
 /// `query.limit + query.offset`, saturated at the largest value of the type.
 [[nodiscard]] std::uint64_t n_ranked(const Query& query);

@@ -1,0 +1,417 @@
+#include "engine/spread/spread_collection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+
+#include "engine/model/query_vectors.h"
+#include "engine/query/gather.h"
+#include "engine/query/groups.h"
+#include "engine/query/matrix.h"
+#include "engine/spread/merge.h"
+#include "engine/spread/split.h"
+#include "engine/write/prepared.h"
+#include "engine/write/update_parts.h"
+
+namespace quiver::engine {
+namespace {
+
+constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
+
+template <class T>
+void append(std::vector<T>& to, std::vector<T> from) {
+  std::ranges::move(from, std::back_inserter(to));
+}
+
+Result<> check_no_keys(const ShardSelector& shards) {
+  if (!shards.keys) return {};
+  return fail(Code::kFailedPrecondition,
+              "the collection has no shard keys: a hash of the id picks the shard");
+}
+
+void add_index_counts(std::vector<IndexInfo> from, std::vector<IndexInfo>& to) {
+  for (auto& info : from) {
+    const auto same =
+        std::ranges::find_if(to, [&](const auto& one) { return one.index.key == info.index.key; });
+    if (same == to.end()) {
+      to.push_back(std::move(info));
+    } else {
+      same->n_points += info.n_points;
+    }
+  }
+}
+
+void add_vector_indexes(std::vector<VectorIndexInfo> from, std::vector<VectorIndexInfo>& to) {
+  for (auto& info : from) {
+    const auto same = std::ranges::find_if(to, [&](const auto& one) {
+      return one.field == info.field && one.index == info.index;
+    });
+    if (same == to.end()) {
+      to.push_back(std::move(info));
+    } else {
+      same->n_vectors += info.n_vectors;
+      same->n_bytes += info.n_bytes;
+    }
+  }
+  std::ranges::sort(to, [](const auto& a, const auto& b) {
+    return std::tie(a.field, a.index) < std::tie(b.field, b.index);
+  });
+}
+
+void add_info(CollectionInfo part, CollectionInfo& all) {
+  all.health = std::max(all.health, part.health);
+  if (all.optimizer_error.empty()) all.optimizer_error = std::move(part.optimizer_error);
+  if (all.memory_warning.empty()) all.memory_warning = std::move(part.memory_warning);
+  all.n_points += part.n_points;
+  all.n_indexed_vectors += part.n_indexed_vectors;
+  all.n_segments += part.n_segments;
+  all.n_queued_updates += part.n_queued_updates;
+  all.n_damaged_segments += part.n_damaged_segments;
+  all.n_damaged_indexes += part.n_damaged_indexes;
+  all.opening_s = std::max(all.opening_s, part.opening_s);
+  all.search_work += part.search_work;
+  add_index_counts(std::move(part.indexes), all.indexes);
+  add_vector_indexes(std::move(part.vector_indexes), all.vector_indexes);
+}
+
+/// The records of several parts in the order of `ids`.
+template <class T>
+std::vector<T> in_order_of(const std::vector<PointId>& ids, std::vector<std::vector<T>> parts) {
+  std::unordered_map<PointId, const T*> by_id;
+  for (const auto& part : parts) {
+    for (const auto& record : part) by_id.emplace(record.id, &record);
+  }
+  std::vector<T> records;
+  for (const auto& id : ids) {
+    const auto found = by_id.find(id);
+    if (found != by_id.end()) records.push_back(*found->second);
+  }
+  return records;
+}
+
+}  // namespace
+
+class SpreadCollection::Planned final : public PlannedQuery {
+ public:
+  Planned(const SpreadCollection& collection, Query query)
+      : collection_(collection), query_(std::move(query)) {
+    cost_.read_bytes = QueryCost::kMaxSmallBytes + 1;  // it waits: not on a thread of the network
+  }
+
+  [[nodiscard]] const Query& query() const override { return query_; }
+  [[nodiscard]] const QueryCost& cost() const override { return cost_; }
+  [[nodiscard]] Result<std::vector<Record>> run(const Cancel& cancel) const override {
+    return collection_.query(query_, cancel);
+  }
+
+ private:
+  const SpreadCollection collection_;
+  const Query query_;
+  QueryCost cost_;
+};
+
+template <class Ask>
+auto SpreadCollection::ask_all(Ask ask) const
+    -> Result<std::vector<typename std::invoke_result_t<Ask, Collection&>::value_type>> {
+  using Answer = std::invoke_result_t<Ask, Collection&>;
+  std::vector<std::optional<Answer>> answers(parts_.size());
+  executor_.parallel_for(parts_.size(), [&](std::size_t i) { answers[i].emplace(ask(*parts_[i])); });
+  std::vector<typename Answer::value_type> values;
+  for (auto& answer : answers) {
+    if (!*answer) return fail(answer->error());
+    values.push_back(*std::move(*answer));
+  }
+  return values;
+}
+
+Collection& SpreadCollection::part_of(const PointId& id) const {
+  return *parts_[shard_of(id, static_cast<std::uint32_t>(parts_.size()))];
+}
+
+// Reports.
+
+std::shared_ptr<const CollectionConfig> SpreadCollection::config() const {
+  auto config = std::make_shared<CollectionConfig>(*parts_.front()->config());
+  config->shard_number = static_cast<std::uint32_t>(parts_.size());
+  return config;
+}
+
+CollectionInfo SpreadCollection::info() const {
+  std::vector<CollectionInfo> infos(parts_.size());
+  executor_.parallel_for(parts_.size(), [&](std::size_t i) { infos[i] = parts_[i]->info(); });
+  CollectionInfo all;
+  for (auto& info : infos) add_info(std::move(info), all);
+  all.config = *config();
+  return all;
+}
+
+OptimizationReport SpreadCollection::optimizations() const {
+  OptimizationReport all;
+  for (const auto& part : parts_) {
+    auto report = part->optimizations();
+    append(all.queued, std::move(report.queued));
+    append(all.idle, std::move(report.idle));
+    append(all.running, std::move(report.running));
+    append(all.completed, std::move(report.completed));
+  }
+  return all;
+}
+
+std::vector<SegmentIndexInfo> SpreadCollection::segment_indexes() const {
+  std::vector<SegmentIndexInfo> all;
+  for (std::uint32_t i = 0; i < parts_.size(); ++i) {
+    auto infos = parts_[i]->segment_indexes();
+    for (auto& info : infos) info.shard = i;
+    append(all, std::move(infos));
+  }
+  return all;
+}
+
+std::vector<SegmentAttributesInfo> SpreadCollection::segment_attributes() const {
+  std::vector<SegmentAttributesInfo> all;
+  for (std::uint32_t i = 0; i < parts_.size(); ++i) {
+    auto infos = parts_[i]->segment_attributes();
+    for (auto& info : infos) info.shard = i;
+    append(all, std::move(infos));
+  }
+  return all;
+}
+
+std::vector<ShardInfo> SpreadCollection::shards() const {
+  std::vector<ShardInfo> all;
+  for (std::uint32_t i = 0; i < parts_.size(); ++i) {
+    auto infos = parts_[i]->shards();
+    for (auto& info : infos) info.number = i;
+    append(all, std::move(infos));
+  }
+  return all;
+}
+
+// Changes.
+
+Result<> SpreadCollection::update(std::vector<Operation> operations, const UpdateTerms& terms,
+                                  std::function<void(Result<std::vector<UpdateResult>>)> done) {
+  const auto config = this->config();
+  for (const auto& operation : operations) {
+    QV_TRY(check_no_keys(shards_of(operation)));
+    QV_TRY(prepare(operation, *config));
+  }
+  const std::size_t n_operations = operations.size();
+  auto pieces = split_by_part(std::move(operations), static_cast<std::uint32_t>(parts_.size()));
+  // Nothing to change: the first part answers that it leads.
+  const auto has_work = [](const auto& piece) { return !piece.operations.empty(); };
+  const auto n_asked = std::max<std::size_t>(1, std::ranges::count_if(pieces, has_work));
+  auto join = std::make_shared<UpdateJoin>(n_asked, n_operations, terms.ack, std::move(done));
+  const bool is_idle = std::ranges::none_of(pieces, has_work);
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (!has_work(pieces[i]) && !(is_idle && i == 0)) continue;
+    auto numbers = std::move(pieces[i].numbers);
+    const auto answer = [join, numbers](const Result<std::vector<UpdateResult>>& results) {
+      if (!results) return join->part_done(numbers, fail(results.error()));
+      std::vector<Seq> seqs;
+      for (const auto& result : *results) seqs.push_back(result.operation_id);
+      join->part_done(numbers, std::move(seqs));
+    };
+    auto taken = parts_[i]->update(std::move(pieces[i].operations), terms, answer);
+    if (!taken) join->part_done(numbers, fail(taken.error()));
+  }
+  return {};
+}
+
+Result<> SpreadCollection::create_index(const payload::FieldIndex& index, Ack ack) {
+  for (const auto& part : parts_) QV_TRY(part->create_index(index, ack));
+  return {};
+}
+
+Result<bool> SpreadCollection::drop_index(const std::string& key) {
+  bool was_there = false;
+  for (const auto& part : parts_) {
+    QV_TRY(const bool dropped, part->drop_index(key));
+    was_there = was_there || dropped;
+  }
+  return was_there;
+}
+
+// Queries.
+
+std::shared_ptr<const PlannedQuery> SpreadCollection::plan(Query query) const {
+  return std::make_shared<const Planned>(*this, std::move(query));
+}
+
+Result<> SpreadCollection::resolve_ids(Query& query, const ShardSelector& shards) const {
+  for (auto& prefetch : query.prefetch) QV_TRY(resolve_ids(prefetch, shards));
+  for (QueryVector* vector : vectors_of(query.kind)) {
+    const auto* named = std::get_if<PointId>(vector);
+    if (named == nullptr) continue;
+    const PointId id = *named;
+    QV_TRY(auto records, part_of(id).retrieve(
+                             {{id}, payload::Selector::none(), {false, {query.using_field}}, shards}));
+    if (records.empty()) {
+      return fail(Code::kNotFound, fmt::format("No point with id {} found", id.to_string()));
+    }
+    if (!records[0].vectors || records[0].vectors->empty()) {
+      return fail(Code::kNotFound, fmt::format("Point with id {} has no vector `{}`",
+                                               id.to_string(), query.using_field));
+    }
+    add_own_point(query.kind, id);
+    *vector = std::move(records[0].vectors->front().value);
+  }
+  return {};
+}
+
+Result<std::vector<FoundPoints>> SpreadCollection::gather(const std::vector<Query>& searches,
+                                                          RowParts wanted,
+                                                          const Cancel& cancel) const {
+  const std::size_t n_parts = parts_.size();
+  std::vector<std::optional<Result<FoundPoints>>> answers(searches.size() * n_parts);
+  executor_.parallel_for(answers.size(), [&](std::size_t i) {
+    answers[i].emplace(parts_[i % n_parts]->find(searches[i / n_parts], wanted, cancel));
+  });
+  std::vector<FoundPoints> found;
+  for (std::size_t search = 0; search < searches.size(); ++search) {
+    std::vector<FoundPoints> of_parts;
+    for (std::size_t part = 0; part < n_parts; ++part) {
+      auto& answer = *answers[search * n_parts + part];
+      if (!answer) return fail(answer.error());
+      of_parts.push_back(*std::move(answer));
+    }
+    found.push_back(merge_found(std::move(of_parts), searches[search], searches[search].limit));
+  }
+  return found;
+}
+
+Result<std::vector<Record>> SpreadCollection::query(const Query& query,
+                                                    const Cancel& cancel) const {
+  QV_TRY(check_no_keys(query.shards));
+  Query resolved = query;
+  QV_TRY(resolve_ids(resolved, query.shards));
+  const auto config = this->config();
+  QV_TRY(const auto found, gather(searches_of(resolved), parts_read(resolved), cancel));
+  QV_TRY(const auto gathered, rank_found(found, resolved, *config, cancel));
+  return records_of({*gathered.rows, *config, cancel}, resolved, gathered.ranking);
+}
+
+Result<std::vector<std::vector<Record>>> SpreadCollection::query_batch(
+    std::span<const Query> queries, const Cancel& cancel) const {
+  std::vector<std::vector<Record>> answers;
+  for (const auto& one : queries) {
+    QV_TRY(answers.emplace_back(), query(one, cancel));
+  }
+  return answers;
+}
+
+Result<FoundPoints> SpreadCollection::find(const Query& search, RowParts wanted,
+                                           const Cancel& cancel) const {
+  QV_TRY(auto found, gather({search}, wanted, cancel));
+  return std::move(found.front());
+}
+
+Result<std::vector<PointGroup>> SpreadCollection::groups(const GroupsQuery& query,
+                                                         const Cancel& cancel) const {
+  QV_TRY(check_no_keys(query.query.shards));
+  GroupsQuery resolved = query;
+  QV_TRY(resolve_ids(resolved.query, query.query.shards));
+  const auto config = this->config();
+  const Snapshot nothing({});
+  std::vector<std::shared_ptr<const Snapshot>> read;  // rankings point to them
+  const auto rank = [&](const Query& one) -> Result<Ranking> {
+    RowParts wanted = parts_read(one);
+    wanted.payload = true;
+    QV_TRY(const auto found, gather(searches_of(one), wanted, cancel));
+    QV_TRY(auto gathered, rank_found(found, one, *config, cancel));
+    read.push_back(std::move(gathered.rows));
+    return std::move(gathered.ranking);
+  };
+  return find_groups({nothing, *config, cancel}, resolved, rank);
+}
+
+Result<DistanceMatrix> SpreadCollection::distance_matrix(const MatrixRequest& request,
+                                                         const Cancel& cancel) const {
+  QV_TRY(check_no_keys(request.shards));
+  const auto config = this->config();
+  QV_TRY(config->field(request.using_field));
+  Query sample;
+  sample.kind = Sample{};
+  sample.filter.emplace();
+  sample.filter->must = {payload::HasVector{request.using_field}};
+  if (request.filter) {
+    sample.filter->must.emplace_back(std::make_shared<const payload::Filter>(*request.filter));
+  }
+  sample.limit = request.sample;
+  QV_TRY(const auto found, gather({sample}, {false, true}, cancel));
+  MatrixRequest of_sample = request;
+  of_sample.filter.reset();
+  return compare_sample({snapshot_of(found, *config), *config, cancel}, of_sample);
+}
+
+// Other reads.
+
+Result<std::vector<Record>> SpreadCollection::retrieve(const RetrieveRequest& request) const {
+  QV_TRY(check_no_keys(request.shards));
+  const auto n_parts = static_cast<std::uint32_t>(parts_.size());
+  std::vector<RetrieveRequest> requests(n_parts, {{}, request.with_payload, request.with_vector, {}});
+  for (const auto& id : request.ids) requests[shard_of(id, n_parts)].ids.push_back(id);
+  std::vector<std::optional<Result<std::vector<Record>>>> answers(n_parts);
+  executor_.parallel_for(n_parts, [&](std::size_t i) {
+    if (!requests[i].ids.empty() || i == 0) answers[i].emplace(parts_[i]->retrieve(requests[i]));
+  });
+  std::vector<std::vector<Record>> found;
+  for (auto& answer : answers) {
+    if (!answer) continue;
+    if (!*answer) return fail(answer->error());
+    found.push_back(*std::move(*answer));
+  }
+  return in_order_of(request.ids, std::move(found));
+}
+
+Result<std::vector<Explanation>> SpreadCollection::explain(const ExplainRequest& request,
+                                                           const Cancel& cancel) const {
+  QV_TRY(check_no_keys(request.shards));
+  QV_TRY(auto parts, ask_all([&](Collection& part) { return part.explain(request, cancel); }));
+  return in_order_of(request.ids, std::move(parts));
+}
+
+Result<ScrollPage> SpreadCollection::scroll(const ScrollRequest& request,
+                                            const Cancel& cancel) const {
+  QV_TRY(check_no_keys(request.shards));
+  QV_TRY(auto pages, ask_all([&](Collection& part) { return part.scroll(request, cancel); }));
+  return merge_pages(std::move(pages), request);
+}
+
+Result<std::uint64_t> SpreadCollection::count(const CountRequest& request,
+                                              const Cancel& cancel) const {
+  QV_TRY(check_no_keys(request.shards));
+  QV_TRY(const auto counts, ask_all([&](Collection& part) { return part.count(request, cancel); }));
+  std::uint64_t n = 0;
+  for (const std::uint64_t of_part : counts) n += of_part;
+  return n;
+}
+
+Result<std::vector<FacetHit>> SpreadCollection::facet(const FacetRequest& request,
+                                                      const Cancel& cancel) const {
+  QV_TRY(check_no_keys(request.shards));
+  FacetRequest all = request;
+  all.limit = kAll;
+  QV_TRY(auto parts, ask_all([&](Collection& part) { return part.facet(all, cancel); }));
+  return merge_facets(std::move(parts), request.limit);
+}
+
+Result<std::vector<Aggregate>> SpreadCollection::aggregate(const AggregateRequest& request,
+                                                           const Cancel& cancel) const {
+  QV_TRY(check_no_keys(request.shards));
+  const AggregateRequest for_each = for_parts(request);
+  QV_TRY(const auto parts,
+         ask_all([&](Collection& part) { return part.aggregate(for_each, cancel); }));
+  return merge_aggregates(parts, request);
+}
+
+}  // namespace quiver::engine
