@@ -41,17 +41,17 @@ Result<> apply_action(const ClusterState& state, const AliasAction& action, Alia
   }
   if (const auto* rename = std::get_if<engine::RenameAlias>(&action)) {
     if (!table.contains(rename->old_alias)) return no_alias(rename->old_alias);
-    if (state.collections.contains(rename->new_alias)) return exists_already(rename->new_alias);
+    if (state.has_collection(rename->new_alias)) return exists_already(rename->new_alias);
     auto node = table.extract(rename->old_alias);
     table[rename->new_alias] = std::move(node.mapped());
     return {};
   }
   const auto& create = std::get<engine::CreateAlias>(action);
-  if (!state.collections.contains(create.collection)) {
+  if (!state.has_collection(create.collection)) {
     return fail(Code::kNotFound, Subject::kCollection, create.collection,
                 fmt::format("collection `{}` does not exist", create.collection));
   }
-  if (state.collections.contains(create.alias)) return exists_already(create.alias);
+  if (state.has_collection(create.alias)) return exists_already(create.alias);
   table[create.alias] = create.collection;
   return {};
 }
@@ -86,16 +86,22 @@ std::vector<std::string> ClusterDatabase::collection_names() const {
   for (const auto& [name, record] : state->collections) {
     if (state->is_placed(record.config.cluster_id)) names.push_back(name);
   }
+  for (auto& name : names) {
+    if (auto part = parse_part_name(name)) name = std::move(part->collection);
+  }
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
 bool ClusterDatabase::exists(const std::string& name_or_alias) const {
-  return local_.exists(name_or_alias) || state_with_remote(name_or_alias) != nullptr;
+  if (parse_part_name(name_or_alias)) return false;
+  return local_.exists(name_or_alias) || state_with_remote(name_or_alias) != nullptr ||
+         ledger_.spread_collection(name_or_alias) != nullptr;
 }
 
 Result<std::shared_ptr<engine::Collection>> ClusterDatabase::collection(const std::string& name) {
+  if (auto spread = ledger_.spread_collection(name)) return spread;
   auto found = local_.collection(name);
   if (found || found.error().code() != Code::kNotFound) return found;
   if (const auto state = state_with_remote(name)) {
@@ -117,7 +123,8 @@ std::vector<engine::Alias> ClusterDatabase::aliases() const {
   for (const auto& [alias, name] : state->aliases) {
     const bool is_here = std::ranges::any_of(
         aliases, [&alias = alias](const auto& one) { return one.alias == alias; });
-    if (!is_here && state_with_remote(name) != nullptr) aliases.push_back({alias, name});
+    const bool is_elsewhere = state_with_remote(name) != nullptr || state->n_parts(name) > 0;
+    if (!is_here && is_elsewhere) aliases.push_back({alias, name});
   }
   std::ranges::sort(aliases, {}, &engine::Alias::alias);
   return aliases;
@@ -152,14 +159,14 @@ Result<> ClusterDatabase::resolve_lookups(const std::string& name, engine::Query
 Result<> ClusterDatabase::create_collection(const std::string& name,
                                             engine::CollectionConfig config) {
   QV_TRY(ledger_.check_leads());
-  QV_TRY(const auto set, ledger_.place(config));
-  if (set) {
-    QV_TRY(create_placed(name, std::move(config), *set));
+  QV_TRY(const auto sets, ledger_.place(config));
+  if (!sets.empty()) {
+    QV_TRY(create_placed(name, std::move(config), sets));
   } else {
     QV_TRY(create_here(name, std::move(config)));
   }
   ledger_.tell_nodes();
-  if (set) (void)ledger_.refresh();  // this node adopts it as the others do
+  if (!sets.empty()) (void)ledger_.refresh();  // this node adopts it as the others do
   return {};
 }
 
@@ -172,6 +179,7 @@ Result<> ClusterDatabase::create_here(const std::string& name, engine::Collectio
   if (aliases.contains(name)) {
     return is_an_alias(name);
   }
+  if (ledger_.spread_collection(name) != nullptr) return exists_already(name);
   config.cluster_id = random_cluster_id();
   config.created_at_ms = static_cast<std::uint64_t>(unix_time_ms());
   const std::string key = keys_.collection(name);
@@ -183,7 +191,7 @@ Result<> ClusterDatabase::create_here(const std::string& name, engine::Collectio
 
 /// Its nodes make it when they see it in the ledger, this one among them.
 Result<> ClusterDatabase::create_placed(const std::string& name, engine::CollectionConfig config,
-                                        const MemberSet& set) {
+                                        const std::vector<MemberSet>& sets) {
   MutexLock lock(catalog_mutex_);
   QV_TRY(ledger_.check_leads());
   if (local_.exists(name)) return local_.create_collection(name, std::move(config));
@@ -191,57 +199,86 @@ Result<> ClusterDatabase::create_placed(const std::string& name, engine::Collect
   if (state.aliases.contains(name)) {
     return is_an_alias(name);
   }
-  config.cluster_id = random_cluster_id();
+  if (state.has_collection(name)) return exists_already(name);
   config.created_at_ms = static_cast<std::uint64_t>(unix_time_ms());
-  const std::string key = keys_.collection(name);
+  const bool is_spread = sets.size() > 1;
+  if (is_spread) config.shard_number = 1;
   Transaction change;
-  change.conditions = {{key, Condition::What::kVersion, 0}};
-  change.writes = {{key, engine::to_json(config)}, {keys_.set(config.cluster_id), encode_set(set)}};
+  for (std::uint32_t i = 0; i < sets.size(); ++i) {
+    config.cluster_id = random_cluster_id();
+    const std::string key = keys_.collection(is_spread ? part_name(name, i) : name);
+    change.conditions.push_back({key, Condition::What::kVersion, 0});
+    change.writes.push_back({key, engine::to_json(config)});
+    change.writes.push_back({keys_.set(config.cluster_id), encode_set(sets[i])});
+  }
   QV_TRY(const bool is_new, ledger_.write(std::move(change)));
   return is_new ? Result<>() : exists_already(name);
 }
 
-Result<std::optional<engine::CollectionConfig>> ClusterDatabase::config_of(
+Result<> ClusterDatabase::update_config(
+    const std::string& name, const std::function<Result<>(engine::CollectionConfig&)>& change) {
+  if (ledger_.spread_collection(name) == nullptr) return local_.update_config(name, change);
+  return ledger_.change_spread_config(name, change);
+}
+
+Result<std::map<std::string, engine::CollectionConfig>> ClusterDatabase::records_of(
     const std::string& name) {
+  std::map<std::string, engine::CollectionConfig> records;
   if (has_name(local_.collection_names(), name)) {
     QV_TRY(const auto collection, local_.collection(name));
-    return std::optional(*collection->config());
+    records[name] = *collection->config();
+    return records;
   }
   const auto last = ledger_.last_state();
-  if (last == nullptr || last->placed.empty()) return std::optional<engine::CollectionConfig>();
+  if (last == nullptr || last->placed.empty()) return records;
   QV_TRY(const auto state, ledger_.fetch_state());
   const auto found = state.collections.find(name);
-  if (found == state.collections.end()) return std::optional<engine::CollectionConfig>();
-  return std::optional(found->second.config);
+  if (found != state.collections.end()) records[name] = found->second.config;
+  for (std::uint32_t i = 0; state.collections.contains(part_name(name, i)); ++i) {
+    records[part_name(name, i)] = state.collections.at(part_name(name, i)).config;
+  }
+  return records;
+}
+
+void ClusterDatabase::add_drop(const std::string& name, const engine::CollectionConfig& config,
+                               Transaction& change) const {
+  const std::string& id = config.cluster_id;
+  change.writes.push_back({keys_.collection(name)});
+  // Without a set of its own, these two are not there. With one, its leader can commit no more.
+  if (!id.empty()) {
+    change.writes.push_back({keys_.set(id)});
+    change.writes.push_back({keys_.leader(id)});
+  }
+  for (const auto& prefix : {keys_.tails_of(id), keys_.bases_of(id), keys_.headers_of(id)}) {
+    change.writes.push_back({prefix, std::nullopt, prefix_end(prefix)});
+  }
 }
 
 Result<bool> ClusterDatabase::drop_collection(const std::string& name) {
   {
     MutexLock lock(catalog_mutex_);
     QV_TRY(ledger_.check_leads());
-    QV_TRY(const auto config, config_of(name));
-    if (!config) {
+    QV_TRY(const auto records, records_of(name));
+    if (records.empty()) {
       QV_TRY(ledger_.confirm_leads_now());
       return false;
     }
-    const std::string id = config->cluster_id;
-    std::set<engine::ShardName> shards;
-    for (const auto shard : engine::shard_numbers(*config)) shards.insert({id, shard});
     QV_TRY(auto aliases, all_aliases());
     std::erase_if(aliases, [&](const auto& alias) { return alias.second == name; });
     Transaction change;
-    change.writes = {{keys_.collection(name)}, {keys_.aliases(), encode_aliases(aliases)}};
-    // Without a set of its own, these two are not there. With one, its leader can commit no more.
-    if (!id.empty()) {
-      change.writes.push_back({keys_.set(id)});
-      change.writes.push_back({keys_.leader(id)});
-    }
-    for (const auto& prefix : {keys_.tails_of(id), keys_.bases_of(id), keys_.headers_of(id)}) {
-      change.writes.push_back({prefix, std::nullopt, prefix_end(prefix)});
+    change.writes = {{keys_.aliases(), encode_aliases(aliases)}};
+    std::set<engine::ShardName> shards;
+    for (const auto& [record, config] : records) {
+      add_drop(record, config, change);
+      for (const auto shard : engine::shard_numbers(config)) {
+        shards.insert({config.cluster_id, shard});
+      }
     }
     QV_TRY(ledger_.write(std::move(change)));
     ledger_.forget(shards);
-    QV_TRY(local_.drop_collection(name));
+    for (const auto& [record, config] : records) {
+      QV_TRY(local_.drop_collection(record));
+    }
   }
   ledger_.tell_nodes();
   return true;

@@ -37,9 +37,16 @@ class CatalogLedger {
   [[nodiscard]] virtual std::shared_ptr<const ClusterState> last_state() const = 0;
   /// As of now.
   [[nodiscard]] virtual Result<ClusterState> fetch_state() = 0;
-  /// The nodes for a new collection; nullopt: all.
-  [[nodiscard]] virtual Result<std::optional<MemberSet>> place(
+  /// The nodes for a new collection, or for each of its parts; empty: all nodes.
+  [[nodiscard]] virtual Result<std::vector<MemberSet>> place(
       const engine::CollectionConfig& config) = 0;
+  /// nullptr: there is no spread collection of this name or alias.
+  [[nodiscard]] virtual std::shared_ptr<engine::Collection> spread_collection(
+      const std::string& name_or_alias) = 0;
+  /// As `Database::update_config`, of a spread collection. On any node.
+  [[nodiscard]] virtual Result<> change_spread_config(
+      const std::string& name_or_alias,
+      const std::function<Result<>(engine::CollectionConfig&)>& change) = 0;
   /// Returns when this node has looked at the ledger; an error: not in time.
   [[nodiscard]] virtual Result<std::string> refresh() = 0;
 };
@@ -61,7 +68,7 @@ class ClusterDatabase final : public engine::Database {
       const std::string& name) override;
   [[nodiscard]] std::shared_ptr<engine::Collection> collection_if_open(
       const std::string& name) override {
-    return local_.collection_if_open(name);
+    return parse_part_name(name) ? nullptr : local_.collection_if_open(name);
   }
   [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<engine::Collection>>>
   open_collections() const override {
@@ -79,11 +86,8 @@ class ClusterDatabase final : public engine::Database {
   }
   Result<bool> drop_collection(const std::string& name) override;
   /// The collection itself commits its configuration (engine::Replication).
-  Result<> update_config(
-      const std::string& name,
-      const std::function<Result<>(engine::CollectionConfig&)>& change) override {
-    return local_.update_config(name, change);
-  }
+  Result<> update_config(const std::string& name,
+                         const std::function<Result<>(engine::CollectionConfig&)>& change) override;
   Result<> update_aliases(const std::vector<engine::AliasAction>& actions) override;
   [[nodiscard]] std::vector<engine::Alias> aliases() const override;
   /// kFailedPrecondition if a named collection is on other nodes only.
@@ -102,16 +106,20 @@ class ClusterDatabase final : public engine::Database {
   using Aliases = std::map<std::string, std::string>;
 
   [[nodiscard]] Result<> create_here(const std::string& name, engine::CollectionConfig config);
+  /// `sets`: one for the whole collection, or one for each part.
   [[nodiscard]] Result<> create_placed(const std::string& name, engine::CollectionConfig config,
-                                       const MemberSet& set);
+                                       const std::vector<MemberSet>& sets);
   /// nullptr: it is here, or there is none.
   [[nodiscard]] std::shared_ptr<const ClusterState> state_with_remote(
       const std::string& name_or_alias) const;
   /// Also those of collections of other nodes.
   [[nodiscard]] Result<Aliases> all_aliases() const;
   [[nodiscard]] Result<> check_lookups(const engine::Query& query) const;
-  /// The dropped collection's record; nullopt: there is none.
-  [[nodiscard]] Result<std::optional<engine::CollectionConfig>> config_of(const std::string& name);
+  /// Records of the collection, or of its parts; empty: there is none.
+  [[nodiscard]] Result<std::map<std::string, engine::CollectionConfig>> records_of(
+      const std::string& name);
+  void add_drop(const std::string& name, const engine::CollectionConfig& config,
+                Transaction& change) const;
 
   const Keys& keys_;
   CatalogLedger& ledger_;

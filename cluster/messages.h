@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cluster/node.h"
 #include "engine/model/replication.h"
 
 namespace quiver::cluster {
@@ -24,6 +25,9 @@ inline constexpr std::string_view kStageRestore = "restore-stage";  ///< id, nam
 inline constexpr std::string_view kRestore = "restore";  ///< id, name, peer -> state, code, text
 /// The id of the cluster that the node belongs to; empty: none yet.
 inline constexpr std::string_view kGetCluster = "cluster";
+
+/// A question about a part of a collection: cluster/parts/part_calls.h.
+inline constexpr std::string_view kPartCall = kPartCallVerb;
 
 /// An entry of a shard; the body is empty where a message only names it.
 struct NamedEntry {

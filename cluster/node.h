@@ -22,6 +22,9 @@ namespace quiver::cluster {
 
 class Ledger;
 
+/// The verb of messages that wait for replication: they need threads of their own.
+inline constexpr std::string_view kPartCallVerb = "part";
+
 using NodeId = std::uint64_t;  ///< random, below 2^63; the API's peer_id
 
 /// Where a node is reached.
@@ -171,6 +174,19 @@ class Node {
   [[nodiscard]] virtual std::optional<PlacementView> placement(std::string_view collection) const {
     (void)collection;
     return std::nullopt;
+  }
+  /// The shards of a collection that have nodes of their own, in order; empty: they have none, or
+  /// there is no such collection.
+  [[nodiscard]] virtual std::vector<PlacementView> part_placements(
+      std::string_view collection) const {
+    (void)collection;
+    return {};
+  }
+  /// As `change_replicas`, of a shard that has nodes of its own. On any node.
+  [[nodiscard]] virtual Result<> change_part_replicas(const std::string& part,
+                                                      const ReplicaChange& change) {
+    (void)change;
+    return fail(Code::kUnimplemented, "moving shard " + part);
   }
   /// Begins a change, on the node that leads the collection; it goes on in the background.
   [[nodiscard]] virtual Result<> change_replicas(std::string_view collection,

@@ -12,6 +12,9 @@
 namespace quiver::cluster {
 namespace {
 
+/// They wait for other nodes.
+constexpr std::size_t kPartThreads = 32;
+
 using engine::EntryId;
 using engine::ShardName;
 using Clock = std::chrono::steady_clock;
@@ -52,7 +55,8 @@ NodeImpl::NodeImpl(NodeOptions options, NodeId self, std::string cluster, Ledger
       replicas_(keys_, ledger, peers, state_),
       committer_(make_committer("")),
       restores_(peers),
-      cluster_id_(std::move(cluster)) {
+      cluster_id_(std::move(cluster)),
+      part_executor_(kPartThreads, "parts") {
   replicas_.set_self(self);
 }
 
@@ -78,6 +82,7 @@ void NodeImpl::stop() {
   }
   if (look_thread_.joinable()) look_thread_.join();
   if (lease_thread_.joinable()) lease_thread_.join();
+  part_executor_.stop();
   stop_runs();
   restores_.stop();
   committer_->stop();
@@ -373,6 +378,7 @@ Result<std::string> NodeImpl::answer(std::string_view verb, std::string_view bod
   if (verb == kGetBody) return get_body(body);
   if (verb == kGetApplied) return get_applied(body);
   if (verb == kRefresh) return refresh();
+  if (verb == kPartCall) return answer_part(body);
   if (verb == kWake) {
     wake();
     return std::string();

@@ -20,6 +20,7 @@
 #include "cluster/messages.h"
 #include "cluster/moves.h"
 #include "cluster/node.h"
+#include "cluster/parts/part_calls.h"
 #include "cluster/records.h"
 #include "cluster/replicas.h"
 #include "cluster/restores.h"
@@ -33,7 +34,8 @@ namespace quiver::cluster {
 class NodeImpl final : public Node,
                        public engine::Replication,
                        public CatalogLedger,
-                       public RestoreLeader {
+                       public RestoreLeader,
+                       public PartRouter {
  public:
   /// `cluster`: that its data directory belongs to; empty: none yet.
   NodeImpl(NodeOptions options, NodeId self, std::string cluster, Ledger& ledger,
@@ -56,6 +58,10 @@ class NodeImpl final : public Node,
   [[nodiscard]] std::optional<PlacementView> placement(std::string_view collection) const override;
   [[nodiscard]] Result<> change_replicas(std::string_view collection,
                                          const ReplicaChange& change) override;
+  [[nodiscard]] std::vector<PlacementView> part_placements(
+      std::string_view collection) const override;
+  [[nodiscard]] Result<> change_part_replicas(const std::string& part,
+                                              const ReplicaChange& change) override;
   [[nodiscard]] Result<> drain(NodeId node) override;
   [[nodiscard]] Result<> end_drain(NodeId node) override;
   [[nodiscard]] Result<> remove(NodeId node, Removal removal) override;
@@ -92,8 +98,33 @@ class NodeImpl final : public Node,
     return state_.load();
   }
   [[nodiscard]] Result<ClusterState> fetch_state() override;
-  [[nodiscard]] Result<std::optional<MemberSet>> place(
+  [[nodiscard]] Result<std::vector<MemberSet>> place(
       const engine::CollectionConfig& config) override;
+  [[nodiscard]] Result<std::vector<MemberSet>> place_parts(const engine::CollectionConfig& config,
+                                                           std::uint32_t n_parts);
+  [[nodiscard]] std::shared_ptr<engine::Collection> spread_collection(
+      const std::string& name_or_alias) override;
+  [[nodiscard]] Result<> change_spread_config(
+      const std::string& name_or_alias,
+      const std::function<Result<>(engine::CollectionConfig&)>& change) override;
+
+  // PartRouter: node_parts.cc
+  [[nodiscard]] Result<std::shared_ptr<engine::Collection>> part_here(const std::string& part,
+                                                                      PartVerb verb) override;
+  [[nodiscard]] Result<std::string> ask_part(const std::string& part, PartVerb verb,
+                                             std::string_view message) override;
+  [[nodiscard]] std::shared_ptr<const engine::CollectionConfig> config_of_part(
+      const std::string& part) const override;
+  [[nodiscard]] Result<std::string> answer_part(std::string_view message);
+  [[nodiscard]] Result<> wait_until_part_is_fresh(const std::string& part,
+                                                  std::chrono::steady_clock::time_point deadline);
+  /// On the node that leads the part. kUnavailable unless it is configured as `base` or `config`.
+  [[nodiscard]] Result<> set_part_config(const std::string& part, const std::string& base,
+                                         const std::string& config);
+  [[nodiscard]] Result<> send_part_config(const std::string& part,
+                                          const engine::CollectionConfig& base,
+                                          const engine::CollectionConfig& config);
+  void follow_first_part(const ClusterState& state, const std::string& id);
   [[nodiscard]] Result<std::string> refresh() override;
 
   // RestoreLeader
@@ -353,6 +384,7 @@ class NodeImpl final : public Node,
   std::chrono::steady_clock::time_point next_replacing_{};
   std::string last_trouble_;   ///< of the looking thread
   std::string lease_refusal_;  ///< of the thread of the lease
+  Executor part_executor_;     ///< its threads wait for other nodes, about parts of collections
   std::thread lease_thread_;
   std::thread look_thread_;
 };

@@ -136,6 +136,7 @@ Result<> NodeImpl::lead_group(const ClusterState& state, const std::string& id,
     note_first(first, admit_members(state));
   } else {
     note_first(first, keep_members(state, id, committer));
+    follow_first_part(state, id);
   }
   note_first(first, trim(state, id, committer));
   return first;

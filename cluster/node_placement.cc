@@ -9,6 +9,7 @@
 #include "base/observe/log.h"
 #include "cluster/moves.h"
 #include "cluster/node_impl.h"
+#include "cluster/parts/part_calls.h"
 #include "cluster/replica_changes.h"
 #include "payload/json/document.h"
 
@@ -33,6 +34,52 @@ std::uint64_t wanted_factor(const engine::CollectionConfig& config) {
   return wire->find_unsigned("replication_factor").value_or(0);
 }
 
+/// True if each shard is to have nodes of its own.
+bool wants_parts(const engine::CollectionConfig& config) {
+  if (config.shard_number < 2 || config.shard_number > kMaxParts) return false;
+  if (config.sharding != engine::ShardingMethod::kAuto || config.tenant_quota) return false;
+  const auto wire = payload::parse_json(config.client_settings);
+  const payload::Value* together = wire ? wire->find("shards_together") : nullptr;
+  const bool* is_set = together == nullptr ? nullptr : together->as_bool();
+  return is_set == nullptr || !*is_set;
+}
+
+bool all_know_parts(const ClusterState& state) {
+  for (const auto& [node, address] : state.alive) {
+    const auto known = state.part_calls.find(node);
+    if (known != state.part_calls.end() && known->second == kPartCallsVersion) continue;
+    log_warning("shards of a new collection stay together: the node at {} runs another version",
+                address.peer);
+    return false;
+  }
+  return true;
+}
+
+/// `factor` nodes that are alive and do not drain.
+Result<MemberSet> least_loaded(const ClusterState& state, std::uint64_t factor,
+                               std::map<NodeId, std::size_t>& loads) {
+  std::vector<std::pair<std::size_t, NodeId>> nodes;
+  for (const auto& [node, address] : state.alive) {
+    const bool is_fit = state.set->is_active(node) && !state.draining.contains(node);
+    if (is_fit) nodes.emplace_back(loads[node], node);
+  }
+  if (nodes.size() < factor) {
+    return fail(Code::kUnavailable,
+                fmt::format("replication_factor {} wants as many nodes, and {} are alive and do "
+                            "not drain",
+                            factor, nodes.size()));
+  }
+  std::ranges::sort(nodes);
+  MemberSet set;
+  set.cluster = state.set->cluster;
+  set.n_nodes = static_cast<std::uint32_t>(factor);
+  for (std::size_t i = 0; i < factor; ++i) {
+    const NodeId node = nodes[i].second;
+    set.members[node] = {state.alive.at(node), MemberState::kActive};
+  }
+  return set;
+}
+
 PlacementView::State state_of_replica(MemberState state) {
   switch (state) {
     case MemberState::kActive:
@@ -52,6 +99,7 @@ PlacementView::State state_of_replica(MemberState state) {
 Result<std::optional<NodeAddress>> NodeImpl::leader_of(std::string_view collection) const {
   const auto state = state_.load();
   if (state == nullptr || state->placed.empty()) return leader();
+  if (state->n_parts(collection) > 0) return std::optional<NodeAddress>();  // any node asks them
   const auto* found = state->find(collection);
   const std::string id = found == nullptr ? "" : found->second.config.cluster_id;
   if (!state->is_placed(id)) return leader();
@@ -155,41 +203,35 @@ Result<ClusterState> NodeImpl::fetch_state() {
   return fail(Code::kUnavailable, "the ledger has no nodes");
 }
 
-/// Those with the fewest shards, then with the lowest ids.
-Result<std::optional<MemberSet>> NodeImpl::place(const engine::CollectionConfig& config) {
+Result<std::vector<MemberSet>> NodeImpl::place(const engine::CollectionConfig& config) {
+  return place_parts(config, wants_parts(config) ? config.shard_number : 1);
+}
+
+/// For each part in turn those with the fewest shards, then with the lowest ids.
+Result<std::vector<MemberSet>> NodeImpl::place_parts(const engine::CollectionConfig& config,
+                                                     std::uint32_t n_parts) {
   const std::uint64_t factor = wanted_factor(config);
-  if (factor == 0) return std::optional<MemberSet>();
+  if (factor == 0) return std::vector<MemberSet>();
   QV_TRY(const auto state, fetch_state());
-  if (factor >= state.set->n_nodes) return std::optional<MemberSet>();
+  if (factor >= state.set->n_nodes) return std::vector<MemberSet>();
   for (const auto& [node, address] : state.alive) {
     if (state.can_place.contains(node)) continue;
     log_warning(
         "a collection with replication_factor {} is made on all nodes: the node at {} runs "
         "a version without placement",
         factor, address.peer);
-    return std::optional<MemberSet>();
+    return std::vector<MemberSet>();
   }
+  const bool is_spread = n_parts > 1 && all_know_parts(state);
   auto loads = loads_of(state);
-  std::vector<std::pair<std::size_t, NodeId>> nodes;
-  for (const auto& [node, address] : state.alive) {
-    const bool is_fit = state.set->is_active(node) && !state.draining.contains(node);
-    if (is_fit) nodes.emplace_back(loads[node], node);
+  std::vector<MemberSet> sets(is_spread ? n_parts : 1);
+  for (auto& set : sets) {
+    QV_TRY(set, least_loaded(state, factor, loads));
+    for (const auto& [node, member] : set.members) {
+      loads[node] += is_spread ? 1 : engine::shard_numbers(config).size();
+    }
   }
-  if (nodes.size() < factor) {
-    return fail(Code::kUnavailable,
-                fmt::format("replication_factor {} wants as many nodes, and {} are alive and do "
-                            "not drain",
-                            factor, nodes.size()));
-  }
-  std::ranges::sort(nodes);
-  MemberSet set;
-  set.cluster = state.set->cluster;
-  set.n_nodes = static_cast<std::uint32_t>(factor);
-  for (std::size_t i = 0; i < factor; ++i) {
-    const NodeId node = nodes[i].second;
-    set.members[node] = {state.alive.at(node), MemberState::kActive};
-  }
-  return std::optional(std::move(set));
+  return sets;
 }
 
 Result<> NodeImpl::change_replicas(std::string_view collection, const ReplicaChange& change) {

@@ -28,9 +28,10 @@ Result<> NodeImpl::wait_until_fresh(std::string_view collection, Clock::time_poi
   if (adopted_catalog_ < state.catalog_revision()) {
     return fail(Code::kUnavailable, "this node has not all collections of the cluster yet");
   }
-  std::string name(collection);
-  const auto alias = state.aliases.find(name);
-  if (alias != state.aliases.end()) name = alias->second;
+  const std::string name = state.resolve(collection);
+  for (std::uint32_t i = 0; i < state.n_parts(name); ++i) {
+    QV_TRY(wait_until_part_is_fresh(part_name(name, i), deadline));
+  }
   const auto record = state.collections.find(name);
   if (record == state.collections.end()) return {};  // the read says that there is none
   const std::string& id = record->second.config.cluster_id;

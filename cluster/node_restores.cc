@@ -41,8 +41,13 @@ Result<std::unique_ptr<Restores::Draft>> NodeImpl::begin_restore(const std::stri
     return fail(Code::kUnavailable, "this node has not reached the ledger of its cluster yet");
   }
   QV_TRY(leader());
-  const auto alias = state->aliases.find(name);
-  const std::string own = alias == state->aliases.end() ? name : alias->second;
+  const std::string own = state->resolve(name);
+  if (state->n_parts(own) > 0) {
+    return fail(Code::kUnimplemented,
+                fmt::format("the shards of collection `{}` have nodes of their own: no snapshot "
+                            "can take its place",
+                            own));
+  }
   if (is_own_alone(own) && state->collections.contains(own)) {
     return fail(Code::kFailedPrecondition,
                 fmt::format("collection `{}` was made on this node alone, and the cluster has "
@@ -303,8 +308,9 @@ Result<NodeImpl::RestorePlace> NodeImpl::restore_place(const std::string& name,
   QV_TRY(const auto state, fetch_state());
   const auto before = state.collections.find(name);
   if (before == state.collections.end()) {
-    QV_TRY(auto set, place(config));
-    return RestorePlace{"", 0, std::move(set)};
+    QV_TRY(auto sets, place_parts(config, 1));
+    if (sets.empty()) return RestorePlace{"", 0, std::nullopt};
+    return RestorePlace{"", 0, std::move(sets.front())};
   }
   const std::string& id = before->second.config.cluster_id;
   if (!state.is_placed(id)) return RestorePlace{id, 0, std::nullopt};

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <utility>
 
+#include "cluster/parts/part_calls.h"
 #include "payload/json/document.h"
 
 namespace quiver::cluster {
@@ -193,6 +194,7 @@ bool read_key(std::string_view key, const KeyValue& item, ClusterState& state) {
     if (id && address) state.alive[*id] = *address;
     if (id) state.alive_leases[*id] = item.lease;
     if (id && value && value->find_unsigned("placing") == kVersion) state.can_place.insert(*id);
+    if (id && value) state.part_calls[*id] = value->find_unsigned("parts").value_or(0);
     return id && address;
   }
   if (key.starts_with("draining/")) return read_node(after("draining/"), state.draining);
@@ -347,6 +349,31 @@ Result<ClusterState> parse_state(const Keys& keys, const RangeAnswer& answer) {
   return state;
 }
 
+std::string part_name(std::string_view collection, std::uint32_t part) {
+  return fmt::format("{}/{}", collection, part);
+}
+
+std::optional<PartName> parse_part_name(std::string_view name) {
+  const std::size_t slash = name.rfind('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const auto number = number_of(name.substr(slash + 1));
+  if (!number) return std::nullopt;
+  return PartName{std::string(name.substr(0, slash)), static_cast<std::uint32_t>(*number)};
+}
+
+std::string ClusterState::resolve(std::string_view name_or_alias) const {
+  std::string name(name_or_alias);
+  const auto alias = aliases.find(name);
+  return alias == aliases.end() ? name : alias->second;
+}
+
+std::uint32_t ClusterState::n_parts(std::string_view name_or_alias) const {
+  const std::string name = resolve(name_or_alias);
+  std::uint32_t n = 0;
+  while (collections.contains(part_name(name, n))) ++n;
+  return n;
+}
+
 std::string encode_set(const MemberSet& set) {
   Object members;
   for (const auto& [id, member] : set.members) {
@@ -365,6 +392,7 @@ std::string encode_address(const NodeAddress& address) {
   Value value = to_value(address);
   value.as_object()->push_back({"v", Value(kVersion)});
   value.as_object()->push_back({"placing", Value(kVersion)});
+  value.as_object()->push_back({"parts", Value(std::uint64_t{kPartCallsVersion})});
   return payload::to_json(value);
 }
 

@@ -91,6 +91,17 @@ struct Header {
   std::vector<NodeId> holders;
 };
 
+/// A spread collection is in parts, each a placed collection with a name that no client can give:
+/// `docs` in `docs/0`, `docs/1` and so on. docs/decisions/0076.
+inline constexpr std::uint32_t kMaxParts = 16;  ///< a transaction of etcd has room for so many
+[[nodiscard]] std::string part_name(std::string_view collection, std::uint32_t part);
+struct PartName {
+  std::string collection;
+  std::uint32_t part = 0;
+};
+/// nullopt: it is the name of a whole collection.
+[[nodiscard]] std::optional<PartName> parse_part_name(std::string_view name);
+
 struct CollectionRecord {
   engine::CollectionConfig config;
   Revision revision = 0;
@@ -115,6 +126,8 @@ struct ClusterState : GroupState {
   std::map<NodeId, LeaseId> alive_leases;
   /// Nodes whose version knows that collections may be on some nodes only.
   std::set<NodeId> can_place;
+  /// By node: the version of the messages about parts that it knows.
+  std::map<NodeId, std::uint64_t> part_calls;
   /// Nodes that are to give up what they hold and lead, so that they can be stopped.
   std::set<NodeId> draining;
   /// Nodes that were taken out of the set for good.
@@ -140,6 +153,15 @@ struct ClusterState : GroupState {
   /// The collection, by name or alias; nullptr if there is none.
   [[nodiscard]] const std::pair<const std::string, CollectionRecord>* find(
       std::string_view name_or_alias) const;
+
+  /// The collection that is meant, which there need not be.
+  [[nodiscard]] std::string resolve(std::string_view name_or_alias) const;
+  /// Number of parts of a spread collection, by name or alias; 0: it is none.
+  [[nodiscard]] std::uint32_t n_parts(std::string_view name_or_alias) const;
+  /// Whole or in parts; no alias.
+  [[nodiscard]] bool has_collection(const std::string& name) const {
+    return collections.contains(name) || collections.contains(part_name(name, 0));
+  }
 
   /// True if the log of the collection has no beginning any more, or never had: a node without the
   /// collection needs a copy of it.

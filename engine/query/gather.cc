@@ -42,8 +42,8 @@ bool is_before(const FoundPoint& a, const FoundPoint& b, const OrderBy* order) {
   return a.score != b.score ? a.score > b.score : a.row.id < b.row.id;
 }
 
-/// A sample of all parts. Of each part comes a sample that is as large, or all that the part has, in
-/// random order; so each draw only decides on a part, by the points that are left in it.
+/// A sample of all parts. Of each part comes a sample that is as large, or all that the part has,
+/// in random order; so each draw only decides on a part, by the points that are left in it.
 std::vector<FoundPoint> drawn_from(std::vector<FoundPoints>& parts, std::uint64_t limit) {
   std::mt19937_64 random(std::random_device{}());
   std::uint64_t n_left = 0;
@@ -53,7 +53,8 @@ std::vector<FoundPoint> drawn_from(std::vector<FoundPoints>& parts, std::uint64_
   while (points.size() < limit && n_left > 0) {
     std::uint64_t place = std::uniform_int_distribution<std::uint64_t>(0, n_left - 1)(random);
     std::size_t i = 0;
-    for (; place >= parts[i].n_matching - n_taken[i]; ++i) place -= parts[i].n_matching - n_taken[i];
+    for (; place >= parts[i].n_matching - n_taken[i]; ++i)
+      place -= parts[i].n_matching - n_taken[i];
     --n_left;
     const std::size_t next = n_taken[i]++;
     if (next < parts[i].points.size()) points.push_back(std::move(parts[i].points[next]));
@@ -72,8 +73,7 @@ RowParts parts_read(const Query& query) {
 Result<FoundPoints> find_points(const SearchEnvironment& environment, const Query& search,
                                 RowParts wanted) {
   QV_TRY(const auto ranking, Plan(search).rank(environment));
-  FoundPoints found{
-      {}, ranking.metric, ranking.is_fused, ranking.is_listing, ranking.is_redrawn};
+  FoundPoints found{{}, ranking.metric, ranking.is_fused, ranking.is_listing, ranking.is_redrawn};
   found.points.reserve(ranking.candidates.size());
   GrowingMemory memory("rows for another node", 3);
   for (const auto& candidate : ranking.candidates) {

@@ -52,9 +52,8 @@ void add_index_counts(std::vector<IndexInfo> from, std::vector<IndexInfo>& to) {
 
 void add_vector_indexes(std::vector<VectorIndexInfo> from, std::vector<VectorIndexInfo>& to) {
   for (auto& info : from) {
-    const auto same = std::ranges::find_if(to, [&](const auto& one) {
-      return one.field == info.field && one.index == info.index;
-    });
+    const auto same = std::ranges::find_if(
+        to, [&](const auto& one) { return one.field == info.field && one.index == info.index; });
     if (same == to.end()) {
       to.push_back(std::move(info));
     } else {
@@ -124,7 +123,8 @@ auto SpreadCollection::ask_all(Ask ask) const
     -> Result<std::vector<typename std::invoke_result_t<Ask, Collection&>::value_type>> {
   using Answer = std::invoke_result_t<Ask, Collection&>;
   std::vector<std::optional<Answer>> answers(parts_.size());
-  executor_.parallel_for(parts_.size(), [&](std::size_t i) { answers[i].emplace(ask(*parts_[i])); });
+  executor_.parallel_for(parts_.size(),
+                         [&](std::size_t i) { answers[i].emplace(ask(*parts_[i])); });
   std::vector<typename Answer::value_type> values;
   for (auto& answer : answers) {
     if (!*answer) return fail(answer->error());
@@ -253,8 +253,9 @@ Result<> SpreadCollection::resolve_ids(Query& query, const ShardSelector& shards
     const auto* named = std::get_if<PointId>(vector);
     if (named == nullptr) continue;
     const PointId id = *named;
-    QV_TRY(auto records, part_of(id).retrieve(
-                             {{id}, payload::Selector::none(), {false, {query.using_field}}, shards}));
+    QV_TRY(auto records,
+           part_of(id).retrieve(
+               {{id}, payload::Selector::none(), {false, {query.using_field}}, shards}));
     if (records.empty()) {
       return fail(Code::kNotFound, fmt::format("No point with id {} found", id.to_string()));
     }
@@ -358,7 +359,8 @@ Result<DistanceMatrix> SpreadCollection::distance_matrix(const MatrixRequest& re
 Result<std::vector<Record>> SpreadCollection::retrieve(const RetrieveRequest& request) const {
   QV_TRY(check_no_keys(request.shards));
   const auto n_parts = static_cast<std::uint32_t>(parts_.size());
-  std::vector<RetrieveRequest> requests(n_parts, {{}, request.with_payload, request.with_vector, {}});
+  std::vector<RetrieveRequest> requests(n_parts,
+                                        {{}, request.with_payload, request.with_vector, {}});
   for (const auto& id : request.ids) requests[shard_of(id, n_parts)].ids.push_back(id);
   std::vector<std::optional<Result<std::vector<Record>>>> answers(n_parts);
   executor_.parallel_for(n_parts, [&](std::size_t i) {

@@ -26,7 +26,8 @@ class PeerPort {
   [[nodiscard]] bool is_admitted(std::string_view secret, const std::string& remote);
   /// The threads for messages of this verb.
   [[nodiscard]] Executor& executor(std::string_view verb) {
-    return verb == api::kForwardedCallVerb ? calls_executor_ : executor_;
+    const bool waits = verb == api::kForwardedCallVerb || verb == cluster::kPartCallVerb;
+    return waits ? calls_executor_ : executor_;
   }
   [[nodiscard]] Result<std::string> answer(std::string_view verb, std::string_view body);
 
@@ -36,7 +37,8 @@ class PeerPort {
   std::atomic<api::ForwardedCalls*> calls_ = nullptr;
   LogLimit repeated_;
   Executor executor_;
-  /// Forwarded calls wait for replication: they must not take the threads that it needs.
+  /// Forwarded calls and those for parts wait for replication: they must not take the threads that
+  /// it needs.
   Executor calls_executor_;
 };
 

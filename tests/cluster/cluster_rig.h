@@ -253,8 +253,15 @@ class ClusterRig : public ::testing::Test {
   [[nodiscard]] static engine::CollectionConfig placed_config(int factor,
                                                               std::uint32_t n_shards = 2) {
     auto placed = config(n_shards);
-    placed.client_settings = R"({"replication_factor":)" + std::to_string(factor) + "}";
+    placed.client_settings =
+        R"({"replication_factor":)" + std::to_string(factor) + R"(,"shards_together":true})";
     return placed;
+  }
+  /// The same, each shard on nodes of its own.
+  [[nodiscard]] static engine::CollectionConfig spread_config(int factor, std::uint32_t n_shards) {
+    auto spread = config(n_shards);
+    spread.client_settings = R"({"replication_factor":)" + std::to_string(factor) + "}";
+    return spread;
   }
   /// Payloads by id; empty if the collection is not there.
   [[nodiscard]] static std::map<std::uint64_t, std::string> points(engine::Database& database,

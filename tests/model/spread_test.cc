@@ -269,12 +269,12 @@ TEST_F(SpreadTest, OtherReadsAnswerAsOneCollection) {
       }
       engine::AggregateRequest aggregate;
       aggregate.filter = filter;
-      aggregate.aggregations = {{"all", engine::CountAggregation{}},
-                                {"tags", engine::TermsAggregation{"tags", 3}},
-                                {"kinds", engine::CardinalityAggregation{"mixed"}},
-                                {"n", engine::StatsAggregation{"n"}},
-                                {"of f", engine::HistogramAggregation{
-                                             "f", payload::NumberBuckets{2, 0.5}}}};
+      aggregate.aggregations = {
+          {"all", engine::CountAggregation{}},
+          {"tags", engine::TermsAggregation{"tags", 3}},
+          {"kinds", engine::CardinalityAggregation{"mixed"}},
+          {"n", engine::StatsAggregation{"n"}},
+          {"of f", engine::HistogramAggregation{"f", payload::NumberBuckets{2, 0.5}}}};
       const auto one = whole_->aggregate(aggregate, cancel);
       const auto summed = spread_->aggregate(aggregate, cancel);
       if (failed_alike(one, summed)) continue;

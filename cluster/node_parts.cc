@@ -1,0 +1,231 @@
+// Spread collections: who answers for a part, and how parts keep one configuration.
+// docs/decisions/0076.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/observe/failure.h"
+#include "base/observe/log.h"
+#include "cluster/node_impl.h"
+#include "cluster/parts/part_calls.h"
+#include "engine/spread/spread_collection.h"
+
+namespace quiver::cluster {
+namespace {
+
+constexpr std::chrono::milliseconds kPartPatience{5000};
+constexpr int kMostFollowing = 20;
+constexpr std::chrono::milliseconds kFollowAgain{100};
+
+/// `first` as the configuration of a part that is configured like `own` now.
+engine::CollectionConfig followed(const engine::CollectionConfig& first,
+                                  const engine::CollectionConfig& own) {
+  engine::CollectionConfig next = first;
+  next.cluster_id = own.cluster_id;
+  next.created_at_ms = own.created_at_ms;
+  next.recall = own.recall;
+  return next;
+}
+
+tl::unexpected<Error> no_such_part(const std::string& part) {
+  return fail(Code::kNotFound, Subject::kCollection, part,
+              fmt::format("collection `{}` does not exist", part));
+}
+
+}  // namespace
+
+std::shared_ptr<engine::Collection> NodeImpl::spread_collection(const std::string& name_or_alias) {
+  const auto state = state_.load();
+  if (state == nullptr || state->placed.empty()) return nullptr;
+  const std::uint32_t n_parts = state->n_parts(name_or_alias);
+  if (n_parts == 0) return nullptr;
+  const std::string name = state->resolve(name_or_alias);
+  std::vector<std::shared_ptr<engine::Collection>> parts;
+  for (std::uint32_t i = 0; i < n_parts; ++i) {
+    parts.push_back(make_part(part_name(name, i), *this, part_executor_, kPartPatience));
+  }
+  return std::make_shared<engine::SpreadCollection>(std::move(parts), part_executor_);
+}
+
+// Who answers.
+
+Result<std::shared_ptr<engine::Collection>> NodeImpl::part_here(const std::string& part,
+                                                                PartVerb verb) {
+  if (is_change(verb)) {
+    QV_TRY(const auto leader, leader_of(part));
+    if (leader) return std::shared_ptr<engine::Collection>();
+    return local_->collection(part);
+  }
+  const auto there = holders(part);
+  if (!there) return no_such_part(part);
+  if (!there->is_here) return std::shared_ptr<engine::Collection>();
+  return local_->collection(part);
+}
+
+Result<std::string> NodeImpl::ask_part(const std::string& part, PartVerb verb,
+                                       std::string_view message) {
+  if (is_change(verb)) {
+    QV_TRY(const auto leader, leader_of(part));
+    if (!leader) return fail(Code::kUnavailable, "this node is about to lead");
+    auto answer = peers_.call(leader->peer, kPartCall, message);
+    if (answer || answer.error().code() != Code::kDeadlineExceeded) return answer;
+    return fail(answer.error().with_context("the operation may be sent again"));
+  }
+  const auto there = holders(part);
+  if (!there) return no_such_part(part);
+  Error last(Code::kUnavailable, "no node has it");
+  for (const auto& node : there->others) {
+    auto answer = peers_.call(node.peer, kPartCall, message);
+    if (answer) return answer;
+    last = answer.error();
+  }
+  return fail(Code::kUnavailable, last.message());
+}
+
+std::shared_ptr<const engine::CollectionConfig> NodeImpl::config_of_part(
+    const std::string& part) const {
+  const auto state = state_.load();
+  if (state == nullptr) return nullptr;
+  const auto record = state->collections.find(part);
+  if (record == state->collections.end()) return nullptr;
+  return {state, &record->second.config};
+}
+
+Result<std::string> NodeImpl::answer_part(std::string_view message) {
+  QV_TRY(const auto question, read_question(message));
+  switch (question.verb) {
+    case PartVerb::kWaitUntilFresh: {
+      const auto patience =
+          std::chrono::milliseconds(std::max<std::int64_t>(0, question.timeout_ms));
+      return encode_outcome(
+          wait_until_fresh(question.part, std::chrono::steady_clock::now() + patience));
+    }
+    case PartVerb::kSetConfig: {
+      QV_TRY(const auto change, read_config_question(message));
+      return encode_outcome(set_part_config(question.part, change.base, change.config));
+    }
+    case PartVerb::kChangeReplicas: {
+      QV_TRY(const auto change, read_replica_question(message));
+      return encode_outcome(change_replicas(
+          question.part, {ReplicaChange::Kind{change.kind}, change.from, change.to}));
+    }
+    default:
+      break;
+  }
+  QV_TRY(const auto part, part_here(question.part, question.verb));
+  if (part != nullptr) return answer_question(*part, message);
+  return fail(Code::kUnavailable, fmt::format("shard {} is not on node {}, or it does not lead it",
+                                              question.part, self_));
+}
+
+Result<> NodeImpl::wait_until_part_is_fresh(const std::string& part,
+                                            std::chrono::steady_clock::time_point deadline) {
+  const auto there = holders(part);
+  if (there && there->is_here) return wait_until_fresh(part, deadline);
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      deadline - std::chrono::steady_clock::now());
+  const std::string question = fresh_question(part, left.count());
+  QV_TRY(const auto answer, ask_part(part, PartVerb::kWaitUntilFresh, question));
+  return decode_outcome(answer);
+}
+
+Result<> NodeImpl::change_part_replicas(const std::string& part, const ReplicaChange& change) {
+  QV_TRY(const auto leader, leader_of(part));
+  if (!leader) return change_replicas(part, change);
+  const NumberedChange numbered{static_cast<std::uint8_t>(change.kind), change.from, change.to};
+  QV_TRY(const auto answer,
+         ask_part(part, PartVerb::kChangeReplicas, replica_question(part, numbered)));
+  return decode_outcome(answer);
+}
+
+// One configuration.
+
+Result<> NodeImpl::set_part_config(const std::string& part, const std::string& base,
+                                   const std::string& config) {
+  QV_TRY(auto next, engine::parse_config(config));
+  return local_->update_config(part, [&](engine::CollectionConfig& now) -> Result<> {
+    const std::string found = engine::to_json(now);
+    if (found != base && found != config) {
+      return fail(Code::kUnavailable, "the collection was changed meanwhile, try again");
+    }
+    now = std::move(next);
+    return {};
+  });
+}
+
+Result<> NodeImpl::send_part_config(const std::string& part, const engine::CollectionConfig& base,
+                                    const engine::CollectionConfig& config) {
+  const std::string from = engine::to_json(base), to = engine::to_json(config);
+  QV_TRY(const auto leader, leader_of(part));
+  if (!leader) return set_part_config(part, from, to);
+  QV_TRY(const auto answer, ask_part(part, PartVerb::kSetConfig, config_question(part, from, to)));
+  return decode_outcome(answer);
+}
+
+/// The first part's configuration is that of the collection. Once it is changed, the others follow,
+/// now or when their leaders look at the ledger.
+Result<> NodeImpl::change_spread_config(
+    const std::string& name_or_alias,
+    const std::function<Result<>(engine::CollectionConfig&)>& change) {
+  QV_TRY(auto state, fetch_state());
+  const std::string name = state.resolve(name_or_alias);
+  const std::uint32_t n_parts = state.n_parts(name);
+  if (n_parts == 0) return no_such_part(name);
+  const auto& base = state.collections.at(part_name(name, 0)).config;
+  engine::CollectionConfig next = base;
+  next.shard_number = n_parts;
+  QV_TRY(change(next));
+  next.shard_number = base.shard_number;
+  QV_TRY(send_part_config(part_name(name, 0), base, next));
+  Result<> behind;
+  for (int attempt = 0; attempt < kMostFollowing; ++attempt) {
+    QV_TRY(state, fetch_state());
+    if (state.n_parts(name) == 0) return no_such_part(name);
+    const auto& first = state.collections.at(part_name(name, 0)).config;
+    behind = {};
+    for (std::uint32_t i = 1; i < n_parts; ++i) {
+      const auto& own = state.collections.at(part_name(name, i)).config;
+      const auto wanted = followed(first, own);
+      if (wanted == own) continue;
+      behind = send_part_config(part_name(name, i), own, wanted);
+      if (!behind) break;
+    }
+    if (behind) return {};
+    std::this_thread::sleep_for(kFollowAgain);
+  }
+  return fail(Code::kUnavailable,
+              fmt::format("the change is made, but a shard does not follow it yet: {}",
+                          behind.error().message()));
+}
+
+/// Of the leader of a part, at each look.
+void NodeImpl::follow_first_part(const ClusterState& state, const std::string& id) {
+  const std::string* name = state.name_of(id);
+  const auto part = name == nullptr ? std::nullopt : parse_part_name(*name);
+  if (!part || part->part == 0) return;
+  const auto first = state.collections.find(part_name(part->collection, 0));
+  if (first == state.collections.end()) return;
+  const auto& own = state.collections.at(*name).config;
+  const auto wanted = followed(first->second.config, own);
+  if (wanted == own) return;
+  part_executor_.post(Priority::kHigh, [this, name = *name, from = engine::to_json(own),
+                                        to = engine::to_json(wanted)] {
+    const auto set = guarded([&] { return set_part_config(name, from, to); });
+    if (!set) log_info("shard {} does not follow yet: {}", name, set.error().message());
+  });
+}
+
+std::vector<PlacementView> NodeImpl::part_placements(std::string_view collection) const {
+  std::vector<PlacementView> views;
+  const auto state = state_.load();
+  const std::uint32_t n_parts = state == nullptr ? 0 : state->n_parts(collection);
+  if (n_parts == 0) return views;
+  const auto departs = departing(*state);
+  const std::string name = state->resolve(collection);
+  for (std::uint32_t i = 0; i < n_parts; ++i) {
+    views.push_back(view_of(*state, part_name(name, i), departs));
+  }
+  return views;
+}
+
+}  // namespace quiver::cluster

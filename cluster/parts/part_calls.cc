@@ -1,0 +1,419 @@
+#include "cluster/parts/part_calls.h"
+
+#include <fmt/format.h>
+
+#include <future>
+#include <set>
+#include <thread>
+#include <tuple>
+#include <typeindex>
+#include <utility>
+#include <vector>
+
+#include "base/observe/failure.h"
+#include "cluster/parts/codec.h"
+#include "cluster/parts/forms.h"
+
+namespace quiver::cluster {
+namespace {
+
+using codec::put;
+using codec::take;
+using engine::Collection;
+
+constexpr std::chrono::milliseconds kAskPartAgain{20};
+
+// Results.
+
+void put_error(std::string& out, const Error& error) {
+  put(out, error.code());
+  put(out, error.subject());
+  put(out, error.subject_name());
+  put(out, error.message());
+}
+
+Error take_error(codec::Reader& in) {
+  Code code = Code::kInternal;
+  Subject subject = Subject::kNone;
+  std::string name, message;
+  take(in, code);
+  take(in, subject);
+  take(in, name);
+  take(in, message);
+  return Error(code, subject, std::move(name), std::move(message));
+}
+
+template <class T>
+std::string encode_result(const Result<T>& result) {
+  std::string out;
+  put(out, result.has_value());
+  if (!result) {
+    put_error(out, result.error());
+  } else if constexpr (!std::is_void_v<T>) {
+    put(out, *result);
+  }
+  return out;
+}
+
+template <class T>
+Result<T> decode_result(std::string_view bytes) {
+  codec::Reader in(bytes);
+  bool is_ok = false;
+  take(in, is_ok);
+  const auto broken = [] { return fail(Code::kInternal, "another node's answer is incomplete"); };
+  if (!is_ok) {
+    Error error = take_error(in);
+    if (!in.is_whole()) return broken();
+    return fail(std::move(error));
+  }
+  if constexpr (std::is_void_v<T>) {
+    if (!in.is_whole()) return broken();
+    return {};
+  } else {
+    T value = codec::blank<T>();
+    take(in, value);
+    if (!in.is_whole()) return broken();
+    return value;
+  }
+}
+
+// Questions.
+
+std::int64_t ms_left(const Deadline& deadline) {
+  const auto left = deadline.remaining();
+  if (!left) return -1;
+  return std::chrono::duration_cast<std::chrono::milliseconds>(*left).count();
+}
+
+Deadline deadline_of(const PartQuestion& question) {
+  if (question.timeout_ms < 0) return Deadline::none();
+  return Deadline::after(std::chrono::milliseconds(question.timeout_ms));
+}
+
+template <class... Args>
+std::string encode_question(PartVerb verb, const std::string& part, std::int64_t timeout_ms,
+                            const Args&... args) {
+  std::string message;
+  put(message, PartQuestion{kPartCallsVersion, verb, part, timeout_ms});
+  (put(message, args), ...);
+  return message;
+}
+
+/// The arguments of a question, whose head `in` has read.
+template <class... Args>
+Result<std::tuple<Args...>> read_arguments(codec::Reader& in) {
+  std::tuple<Args...> arguments{codec::blank<Args>()...};
+  std::apply([&](Args&... each) { (take(in, each), ...); }, arguments);
+  if (in.is_whole()) return arguments;
+  return fail(Code::kInvalidArgument, "a question about a part is incomplete");
+}
+
+Result<std::vector<engine::UpdateResult>> update_and_wait(Collection& part,
+                                                          std::vector<engine::Operation> operations,
+                                                          const engine::UpdateTerms& terms) {
+  using Answer = Result<std::vector<engine::UpdateResult>>;
+  auto promise = std::make_shared<std::promise<Answer>>();
+  auto answer = promise->get_future();
+  QV_TRY(part.update(std::move(operations), terms,
+                     [promise](Answer result) { promise->set_value(std::move(result)); }));
+  return answer.get();
+}
+
+/// A part on whatever node it is.
+class Part final : public Collection, public std::enable_shared_from_this<Part> {
+ public:
+  Part(std::string name, PartRouter& router, Executor& executor, std::chrono::milliseconds patience)
+      : name_(std::move(name)), router_(router), executor_(executor), patience_(patience) {}
+
+  [[nodiscard]] std::shared_ptr<const engine::CollectionConfig> config() const override {
+    if (auto config = router_.config_of_part(name_)) return config;
+    return std::make_shared<const engine::CollectionConfig>();
+  }
+  [[nodiscard]] engine::CollectionInfo info() const override {
+    auto info = ask<engine::CollectionInfo>(
+        PartVerb::kInfo, Deadline::none(),
+        [](Collection& part) { return Result<engine::CollectionInfo>(part.info()); });
+    if (info) return *std::move(info);
+    engine::CollectionInfo unknown;
+    unknown.health = engine::Health::kRed;
+    unknown.optimizer_error = fmt::format("shard {}: {}", name_, info.error().message());
+    return unknown;
+  }
+  [[nodiscard]] engine::OptimizationReport optimizations() const override { return {}; }
+  [[nodiscard]] std::vector<engine::ShardInfo> shards() const override {
+    auto shards = ask<std::vector<engine::ShardInfo>>(
+        PartVerb::kShards, Deadline::none(),
+        [](Collection& part) { return Result<std::vector<engine::ShardInfo>>(part.shards()); });
+    if (shards) return *std::move(shards);
+    std::vector<engine::ShardInfo> unknown(1);
+    unknown[0].health = engine::Health::kRed;
+    unknown[0].optimizer_error = shards.error().message();
+    return unknown;
+  }
+
+  Result<> update(std::vector<engine::Operation> operations, const engine::UpdateTerms& terms,
+                  std::function<void(Result<std::vector<engine::UpdateResult>>)> done) override {
+    auto here = router_.part_here(name_, PartVerb::kUpdate);
+    if (here && *here != nullptr) return (*here)->update(std::move(operations), terms, done);
+    auto work = [self = shared_from_this(), operations = std::move(operations), terms,
+                 done]() mutable {
+      done(guarded([&] { return self->update_anywhere(operations, terms); }));
+    };
+    if (executor_.post(Priority::kHigh, std::move(work))) return {};
+    return fail(Code::kUnavailable, "the node is closing");
+  }
+
+  [[nodiscard]] std::shared_ptr<const engine::PlannedQuery> plan(
+      engine::Query /*query*/) const override {
+    return nullptr;  // parts are asked by `find`
+  }
+  [[nodiscard]] Result<std::vector<engine::Record>> query(const engine::Query& /*query*/,
+                                                          const Cancel& /*cancel*/) const override {
+    return fail(Code::kUnimplemented, "a part answers no whole queries");
+  }
+  [[nodiscard]] Result<std::vector<std::vector<engine::Record>>> query_batch(
+      std::span<const engine::Query> /*queries*/, const Cancel& /*cancel*/) const override {
+    return fail(Code::kUnimplemented, "a part answers no whole queries");
+  }
+  [[nodiscard]] Result<engine::FoundPoints> find(const engine::Query& search,
+                                                 engine::RowParts wanted,
+                                                 const Cancel& cancel) const override {
+    return ask<engine::FoundPoints>(
+        PartVerb::kFind, cancel.deadline(),
+        [&](Collection& part) { return part.find(search, wanted, cancel); }, search, wanted);
+  }
+  [[nodiscard]] Result<std::vector<engine::Record>> retrieve(
+      const engine::RetrieveRequest& request) const override {
+    return ask<std::vector<engine::Record>>(
+        PartVerb::kRetrieve, Deadline::none(),
+        [&](Collection& part) { return part.retrieve(request); }, request);
+  }
+  [[nodiscard]] Result<std::vector<engine::Explanation>> explain(
+      const engine::ExplainRequest& request, const Cancel& cancel) const override {
+    return ask<std::vector<engine::Explanation>>(
+        PartVerb::kExplain, cancel.deadline(),
+        [&](Collection& part) { return part.explain(request, cancel); }, request);
+  }
+  [[nodiscard]] Result<engine::ScrollPage> scroll(const engine::ScrollRequest& request,
+                                                  const Cancel& cancel) const override {
+    return ask<engine::ScrollPage>(
+        PartVerb::kScroll, cancel.deadline(),
+        [&](Collection& part) { return part.scroll(request, cancel); }, request);
+  }
+  [[nodiscard]] Result<std::uint64_t> count(const engine::CountRequest& request,
+                                            const Cancel& cancel) const override {
+    return ask<std::uint64_t>(
+        PartVerb::kCount, cancel.deadline(),
+        [&](Collection& part) { return part.count(request, cancel); }, request);
+  }
+  [[nodiscard]] Result<std::vector<engine::FacetHit>> facet(const engine::FacetRequest& request,
+                                                            const Cancel& cancel) const override {
+    return ask<std::vector<engine::FacetHit>>(
+        PartVerb::kFacet, cancel.deadline(),
+        [&](Collection& part) { return part.facet(request, cancel); }, request);
+  }
+  [[nodiscard]] Result<std::vector<engine::Aggregate>> aggregate(
+      const engine::AggregateRequest& request, const Cancel& cancel) const override {
+    return ask<std::vector<engine::Aggregate>>(
+        PartVerb::kAggregate, cancel.deadline(),
+        [&](Collection& part) { return part.aggregate(request, cancel); }, request);
+  }
+  Result<> create_index(const payload::FieldIndex& index, engine::Ack ack) override {
+    return ask<void>(
+        PartVerb::kCreateIndex, Deadline::none(),
+        [&](Collection& part) { return part.create_index(index, ack); }, index, ack);
+  }
+  Result<bool> drop_index(const std::string& key) override {
+    return ask<bool>(
+        PartVerb::kDropIndex, Deadline::none(),
+        [&](Collection& part) { return part.drop_index(key); }, key);
+  }
+
+ private:
+  Result<std::vector<engine::UpdateResult>> update_anywhere(
+      std::vector<engine::Operation>& operations, const engine::UpdateTerms& terms) const {
+    return ask<std::vector<engine::UpdateResult>>(
+        PartVerb::kUpdate, terms.deadline,
+        [&](Collection& part) { return update_and_wait(part, std::move(operations), terms); },
+        operations, terms.ack);
+  }
+
+  /// `answer_here` if this node has the part, else what another node answers.
+  template <class T, class AnswerHere, class... Args>
+  Result<T> ask(PartVerb verb, const Deadline& deadline, const AnswerHere& answer_here,
+                const Args&... args) const {
+    const Deadline patience = Deadline::after(patience_);
+    std::string message;
+    while (true) {
+      auto here = router_.part_here(name_, verb);
+      if (here && *here != nullptr) return answer_here(**here);
+      if (message.empty()) message = encode_question(verb, name_, ms_left(deadline), args...);
+      const auto answer = here ? router_.ask_part(name_, verb, message) : fail(here.error());
+      if (answer) return decode_result<T>(*answer);
+      const bool may_pass = answer.error().code() == Code::kUnavailable;
+      if (!may_pass || patience.has_passed() || deadline.has_passed()) {
+        return fail(answer.error().with_context("shard " + name_));
+      }
+      std::this_thread::sleep_for(kAskPartAgain);
+    }
+  }
+
+  const std::string name_;
+  PartRouter& router_;
+  Executor& executor_;
+  const std::chrono::milliseconds patience_;
+};
+
+template <class T>
+void describe_type(std::string& out, std::set<std::type_index>& seen) {
+  codec::describe<T>(out, seen);
+  out += '\n';
+}
+
+}  // namespace
+
+std::shared_ptr<Collection> make_part(std::string name, PartRouter& router, Executor& executor,
+                                      std::chrono::milliseconds patience) {
+  return std::make_shared<Part>(std::move(name), router, executor, patience);
+}
+
+std::string describe_messages() {
+  std::string out;
+  std::set<std::type_index> seen;
+  describe_type<PartQuestion>(out, seen);
+  describe_type<engine::Query>(out, seen);
+  describe_type<engine::RowParts>(out, seen);
+  describe_type<engine::FoundPoints>(out, seen);
+  describe_type<engine::RetrieveRequest>(out, seen);
+  describe_type<engine::Record>(out, seen);
+  describe_type<engine::ExplainRequest>(out, seen);
+  describe_type<engine::Explanation>(out, seen);
+  describe_type<engine::ScrollRequest>(out, seen);
+  describe_type<engine::ScrollPage>(out, seen);
+  describe_type<engine::CountRequest>(out, seen);
+  describe_type<engine::FacetRequest>(out, seen);
+  describe_type<engine::FacetHit>(out, seen);
+  describe_type<engine::AggregateRequest>(out, seen);
+  describe_type<engine::Aggregate>(out, seen);
+  describe_type<engine::CollectionInfo>(out, seen);
+  describe_type<engine::ShardInfo>(out, seen);
+  describe_type<engine::Operation>(out, seen);
+  describe_type<engine::UpdateResult>(out, seen);
+  describe_type<payload::FieldIndex>(out, seen);
+  describe_type<ConfigChange>(out, seen);
+  describe_type<NumberedChange>(out, seen);
+  return out;
+}
+
+namespace {
+
+Result<PartQuestion> take_question(codec::Reader& in) {
+  PartQuestion question;
+  take(in, question);
+  if (!in.is_ok()) return fail(Code::kInvalidArgument, "a question about a part has no head");
+  if (question.version == kPartCallsVersion) return question;
+  return fail(Code::kUnavailable,
+              fmt::format("the question is of version {}, this node's is {}: both nodes must run "
+                          "the same version of Quiver",
+                          question.version, kPartCallsVersion));
+}
+
+}  // namespace
+
+Result<PartQuestion> read_question(std::string_view message) {
+  codec::Reader in(message);
+  return take_question(in);
+}
+
+Result<std::string> answer_question(Collection& part, std::string_view message) {
+  codec::Reader in(message);
+  QV_TRY(const auto question, take_question(in));
+  const Deadline deadline = deadline_of(question);
+  const Cancel cancel(deadline);
+  switch (question.verb) {
+    case PartVerb::kFind: {
+      QV_TRY(const auto arguments, (read_arguments<engine::Query, engine::RowParts>(in)));
+      const auto& [search, wanted] = arguments;
+      return encode_result(part.find(search, wanted, cancel));
+    }
+    case PartVerb::kRetrieve: {
+      QV_TRY(const auto arguments, read_arguments<engine::RetrieveRequest>(in));
+      return encode_result(part.retrieve(std::get<0>(arguments)));
+    }
+    case PartVerb::kExplain: {
+      QV_TRY(const auto arguments, read_arguments<engine::ExplainRequest>(in));
+      return encode_result(part.explain(std::get<0>(arguments), cancel));
+    }
+    case PartVerb::kScroll: {
+      QV_TRY(const auto arguments, read_arguments<engine::ScrollRequest>(in));
+      return encode_result(part.scroll(std::get<0>(arguments), cancel));
+    }
+    case PartVerb::kCount: {
+      QV_TRY(const auto arguments, read_arguments<engine::CountRequest>(in));
+      return encode_result(part.count(std::get<0>(arguments), cancel));
+    }
+    case PartVerb::kFacet: {
+      QV_TRY(const auto arguments, read_arguments<engine::FacetRequest>(in));
+      return encode_result(part.facet(std::get<0>(arguments), cancel));
+    }
+    case PartVerb::kAggregate: {
+      QV_TRY(const auto arguments, read_arguments<engine::AggregateRequest>(in));
+      return encode_result(part.aggregate(std::get<0>(arguments), cancel));
+    }
+    case PartVerb::kInfo:
+      return encode_result(Result<engine::CollectionInfo>(part.info()));
+    case PartVerb::kShards:
+      return encode_result(Result<std::vector<engine::ShardInfo>>(part.shards()));
+    case PartVerb::kUpdate: {
+      QV_TRY(auto arguments, (read_arguments<std::vector<engine::Operation>, engine::Ack>(in)));
+      auto& [operations, ack] = arguments;
+      return encode_result(update_and_wait(part, std::move(operations), {ack, deadline}));
+    }
+    case PartVerb::kCreateIndex: {
+      QV_TRY(const auto arguments, (read_arguments<payload::FieldIndex, engine::Ack>(in)));
+      const auto& [index, ack] = arguments;
+      return encode_result(part.create_index(index, ack));
+    }
+    case PartVerb::kDropIndex: {
+      QV_TRY(const auto arguments, read_arguments<std::string>(in));
+      return encode_result(part.drop_index(std::get<0>(arguments)));
+    }
+    case PartVerb::kWaitUntilFresh:
+    case PartVerb::kSetConfig:
+    case PartVerb::kChangeReplicas:
+      break;
+  }
+  return fail(Code::kInvalidArgument, "a question about a part has an unknown verb");
+}
+
+std::string config_question(const std::string& part, const std::string& base,
+                            const std::string& config) {
+  return encode_question(PartVerb::kSetConfig, part, -1, ConfigChange{base, config});
+}
+
+Result<ConfigChange> read_config_question(std::string_view message) {
+  codec::Reader in(message);
+  QV_TRY(take_question(in));
+  QV_TRY(auto arguments, read_arguments<ConfigChange>(in));
+  return std::get<0>(std::move(arguments));
+}
+
+std::string fresh_question(const std::string& part, std::int64_t timeout_ms) {
+  return encode_question(PartVerb::kWaitUntilFresh, part, timeout_ms);
+}
+
+std::string replica_question(const std::string& part, const NumberedChange& change) {
+  return encode_question(PartVerb::kChangeReplicas, part, -1, change);
+}
+
+Result<NumberedChange> read_replica_question(std::string_view message) {
+  codec::Reader in(message);
+  QV_TRY(take_question(in));
+  QV_TRY(const auto arguments, read_arguments<NumberedChange>(in));
+  return std::get<0>(arguments);
+}
+
+std::string encode_outcome(const Result<>& outcome) { return encode_result(outcome); }
+Result<> decode_outcome(std::string_view answer) { return decode_result<void>(answer); }
+
+}  // namespace quiver::cluster
