@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "cluster/identity.h"
+#include "engine/lookups.h"
 
 namespace quiver::cluster {
 namespace {
@@ -151,7 +152,7 @@ Result<> ClusterDatabase::check_lookups(const engine::Query& query) const {
 
 Result<> ClusterDatabase::resolve_lookups(const std::string& name, engine::Query& query) {
   QV_TRY(check_lookups(query));
-  return local_.resolve_lookups(name, query);
+  return engine::resolve_lookups_in(*this, name, query);
 }
 
 // Changes.

@@ -106,8 +106,10 @@ struct PlacementView {
     State state = State::kJoining;
     NodeId replaces = 0;  ///< joining: the one that leaves for it; 0: none
   };
-  std::string name;
-  engine::CollectionConfig config;
+  std::string name;        ///< of the collection, or of a shard with nodes of its own
+  std::string collection;  ///< as users know it
+  std::optional<std::uint32_t> shard = {};  ///< the one that it is; nullopt: all
+  engine::CollectionConfig config = {};
   std::uint32_t factor = 0;  ///< copies that it is to have
   std::uint32_t write_quorum = 0;
   NodeId leader = 0;  ///< 0: none now

@@ -124,6 +124,8 @@ class NodeImpl final : public Node,
   [[nodiscard]] Result<> send_part_config(const std::string& part,
                                           const engine::CollectionConfig& base,
                                           const engine::CollectionConfig& config);
+  /// kUnimplemented for snapshots of a spread collection.
+  [[nodiscard]] Result<> check_whole(const std::string& name_or_alias) const;
   void follow_first_part(const ClusterState& state, const std::string& id);
   [[nodiscard]] Result<std::string> refresh() override;
 

@@ -47,6 +47,15 @@ std::shared_ptr<engine::Collection> NodeImpl::spread_collection(const std::strin
   return std::make_shared<engine::SpreadCollection>(std::move(parts), part_executor_);
 }
 
+Result<> NodeImpl::check_whole(const std::string& name_or_alias) const {
+  const auto state = state_.load();
+  if (state == nullptr || state->n_parts(name_or_alias) == 0) return {};
+  return fail(Code::kUnimplemented,
+              fmt::format("the shards of collection `{}` have nodes of their own: it has no "
+                          "snapshots, `quiver export` writes its points",
+                          name_or_alias));
+}
+
 // Who answers.
 
 Result<std::shared_ptr<engine::Collection>> NodeImpl::part_here(const std::string& part,

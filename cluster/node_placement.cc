@@ -148,7 +148,11 @@ PlacementView NodeImpl::view_of(const ClusterState& state, const std::string& na
   const engine::CollectionConfig& config = state.collections.at(name).config;
   const GroupState& group = state.group_of(config.cluster_id);
   PlacementView view;
-  view.name = name;
+  view.name = view.collection = name;
+  if (auto part = parse_part_name(name)) {
+    view.collection = std::move(part->collection);
+    view.shard = part->part;
+  }
   view.config = config;
   view.factor = group.set->n_nodes;
   view.write_quorum = group.set->quorum();
@@ -183,6 +187,7 @@ std::optional<PlacementView> NodeImpl::placement(std::string_view collection) co
 }
 
 Result<> NodeImpl::check_held(const std::string& collection) const {
+  QV_TRY(check_whole(collection));
   const auto there = holders(collection);
   if (!there || there->is_here) return {};
   std::string nodes;

@@ -42,12 +42,7 @@ Result<std::unique_ptr<Restores::Draft>> NodeImpl::begin_restore(const std::stri
   }
   QV_TRY(leader());
   const std::string own = state->resolve(name);
-  if (state->n_parts(own) > 0) {
-    return fail(Code::kUnimplemented,
-                fmt::format("the shards of collection `{}` have nodes of their own: no snapshot "
-                            "can take its place",
-                            own));
-  }
+  QV_TRY(check_whole(own));
   if (is_own_alone(own) && state->collections.contains(own)) {
     return fail(Code::kFailedPrecondition,
                 fmt::format("collection `{}` was made on this node alone, and the cluster has "

@@ -21,4 +21,11 @@ namespace quiver::app {
   return value != nullptr && value->as_bool() != nullptr && *value->as_bool();
 }
 
+/// Of a row of `placements`: "docs", or "docs/0" for a shard with nodes of its own.
+[[nodiscard]] inline std::string placed_name(const payload::Value& row) {
+  const auto shard = row.find_unsigned("shard_id");
+  const std::string name = text_member(row, "collection");
+  return shard ? name + "/" + std::to_string(*shard) : name;
+}
+
 }  // namespace quiver::app

@@ -57,15 +57,33 @@ std::optional<BalancingMove> best_move(const ClusterLayout& layout, const Loads&
   return best;
 }
 
-Result<std::uint64_t> bytes_of(client::ServerConnection& server, const std::string& collection) {
+/// "docs/0" is shard 0 of `docs`: names of collections have no slash.
+struct ShardOf {
+  std::string collection;
+  std::string shard;  ///< empty: all
+};
+ShardOf parse_name(const std::string& name) {
+  const auto slash = name.find('/');
+  if (slash == std::string::npos) return {name, ""};
+  return {name.substr(0, slash), name.substr(slash + 1)};
+}
+
+/// Of shards with nodes of their own all have about as many.
+Result<std::uint64_t> bytes_of(client::ServerConnection& server, const ClusterLayout& layout,
+                               const std::string& name) {
+  const std::string collection = parse_name(name).collection;
+  const auto n_parts = std::ranges::count_if(layout.collections, [&](const auto& other) {
+    return parse_name(other.name).collection == collection;
+  });
   const auto path = fmt::format("/collections/{}/memory", client::escape_segment(collection));
   QV_TRY(const std::string body, ask_patiently(server, "GET", path));
   QV_TRY(const Value answer, payload::parse_json(body));
   const Value* result = answer.find("result");
   const Value* total = result == nullptr ? nullptr : result->find("total");
   if (total == nullptr) return fail(Code::kInvalidArgument, "the answer names no bytes");
-  return total->find_unsigned("disk_bytes").value_or(0) +
-         total->find_unsigned("ram_bytes").value_or(0);
+  return (total->find_unsigned("disk_bytes").value_or(0) +
+          total->find_unsigned("ram_bytes").value_or(0)) /
+         static_cast<std::uint64_t>(n_parts);
 }
 
 Result<ClusterLayout> fetch_layout(client::ServerConnection& server) {
@@ -91,8 +109,13 @@ Result<std::uint64_t> shard_of(client::ServerConnection& server, const std::stri
 }
 
 Result<> begin(client::ServerConnection& server, const BalancingMove& move) {
-  const auto path = fmt::format("/collections/{}/cluster", client::escape_segment(move.collection));
-  QV_TRY(const std::uint64_t shard, shard_of(server, path));
+  const auto [collection, number] = parse_name(move.collection);
+  const auto path = fmt::format("/collections/{}/cluster", client::escape_segment(collection));
+  std::string shard = number;
+  if (shard.empty()) {
+    QV_TRY(const std::uint64_t any, shard_of(server, path));
+    shard = std::to_string(any);
+  }
   const auto body =
       fmt::format(R"({{"move_shard":{{"shard_id":{},"from_peer_id":{},"to_peer_id":{}}}}})", shard,
                   move.from, move.to);
@@ -182,7 +205,7 @@ Result<ClusterLayout> parse_layout(std::string_view body) {
   const payload::Array* placements = rows_in(answer, "placements");
   if (placements == nullptr) return layout;
   for (const Value& row : *placements) {
-    PlacedCollection collection{text_member(row, "collection"), {}};
+    PlacedCollection collection{placed_name(row), {}};
     const Value* replicas = row.find("replicas");
     const payload::Array* of_row = replicas == nullptr ? nullptr : replicas->as_array();
     for (const Value& replica : of_row == nullptr ? payload::Array() : *of_row) {
@@ -224,7 +247,7 @@ Result<> run_cluster_balance(const ClusterStatusOptions& options) {
   QV_TRY(const auto server, connect_to(options));
   QV_TRY(auto layout, fetch_layout(*server));
   for (auto& collection : layout.collections) {
-    QV_TRY(collection.n_bytes, bytes_of(*server, collection.name));
+    QV_TRY(collection.n_bytes, bytes_of(*server, layout, collection.name));
   }
   const auto moves = plan_moves(layout);
   if (moves.empty()) {

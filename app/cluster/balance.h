@@ -13,7 +13,7 @@ namespace quiver::app {
 
 /// A collection that is on some nodes only.
 struct PlacedCollection {
-  std::string name;
+  std::string name;                  ///< "docs", or "docs/0" for a shard with nodes of its own
   std::vector<std::uint64_t> nodes;  ///< that have it, or are to
   bool is_moving = false;            ///< a copy is on its way
   std::uint64_t n_bytes = 0;         ///< of one copy
@@ -28,7 +28,7 @@ struct ClusterLayout {
 [[nodiscard]] Result<ClusterLayout> parse_layout(std::string_view body);
 
 struct BalancingMove {
-  std::string collection;
+  std::string collection;          ///< as `PlacedCollection::name`
   std::uint64_t from = 0, to = 0;  ///< nodes
   std::uint64_t n_bytes = 0;
   bool operator==(const BalancingMove&) const = default;

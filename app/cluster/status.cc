@@ -49,7 +49,7 @@ std::string warnings_text(const payload::Array& placements) {
   for (const Value& row : placements) {
     const std::string trouble = text_member(row, "trouble");
     if (trouble.empty()) continue;
-    text += fmt::format("collection {}: {}\n", text_member(row, "collection"), trouble);
+    text += fmt::format("collection {}: {}\n", placed_name(row), trouble);
   }
   return text;
 }
@@ -74,7 +74,7 @@ std::string placements_table(const Value& cluster) {
       }
     }
     const auto leader = row.find_unsigned("leader");
-    table += fmt::format(kPlacement, text_member(row, "collection"),
+    table += fmt::format(kPlacement, placed_name(row),
                          row.find_unsigned("replication_factor").value_or(0),
                          leader ? std::to_string(*leader) : "none", nodes);
   }

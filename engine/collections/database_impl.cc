@@ -10,7 +10,7 @@
 #include "base/observe/log.h"
 #include "engine/collections/closed_collection.h"
 #include "engine/collections/database_impl.h"
-#include "engine/model/query_vectors.h"
+#include "engine/lookups.h"
 #include "storage/rows/runtime.h"
 
 namespace quiver::engine {
@@ -223,43 +223,7 @@ std::vector<Alias> DatabaseImpl::aliases() const {
 }
 
 Result<> DatabaseImpl::resolve_lookups(const std::string& name, Query& query) {
-  for (auto& prefetch : query.prefetch) QV_TRY(resolve_lookups(name, prefetch));
-  if (!query.lookup_from) return {};
-  const auto& from = *query.lookup_from;
-  if (!exists(from.collection)) {
-    return fail(Code::kNotFound, fmt::format("Collection {} not found", from.collection));
-  }
-  const std::string field = from.vector.value_or(query.using_field);
-  const bool is_own = catalog().resolve(from.collection) == catalog().resolve(name);
-  for (QueryVector* vector : vectors_of(query.kind)) {
-    const auto* id = std::get_if<PointId>(vector);
-    if (id == nullptr) continue;
-    QV_TRY(auto value, look_up(from, *id, field));
-    if (is_own) add_own_point(query.kind, *id);
-    *vector = std::move(value);
-  }
-  return {};
-}
-
-Result<VectorValue> DatabaseImpl::look_up(const LookupFrom& from, const PointId& id,
-                                          const std::string& field) {
-  const std::string& name = from.collection;
-  QV_TRY(const auto other, collection(name));
-  // The point first, as in Qdrant: a missing one is kNotFound, even if there is no such field.
-  QV_TRY(const auto points, other->retrieve({{id}, payload::Selector::none(), {}, from.shards}));
-  if (points.empty()) {
-    return fail(Code::kNotFound, fmt::format("No point with id {} found", id.to_string()));
-  }
-  QV_TRY(auto records,
-         other->retrieve({{id}, payload::Selector::none(), {false, {field}}, from.shards}));
-  if (records.empty()) {
-    return fail(Code::kNotFound, fmt::format("No point with id {} found", id.to_string()));
-  }
-  if (records[0].vectors->empty()) {
-    return fail(Code::kNotFound, fmt::format("Point with id {} of collection {} has no vector `{}`",
-                                             id.to_string(), name, field));
-  }
-  return std::move(records[0].vectors->front().value);
+  return resolve_lookups_in(*this, name, query);
 }
 
 bool DatabaseImpl::ready(std::string* why) const {

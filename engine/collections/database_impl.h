@@ -64,8 +64,6 @@ class DatabaseImpl final : public Database {
 
  private:
   /// The vector of a point of another collection. kNotFound if one of the three is missing.
-  [[nodiscard]] Result<VectorValue> look_up(const LookupFrom& from, const PointId& id,
-                                            const std::string& field);
   [[nodiscard]] storage::Catalog& catalog() const { return gate_.catalog(); }
   void fill_context();
   /// The collection that a file below `collections` belongs to.

@@ -317,6 +317,17 @@ void append_sparse(const SparseView& vector, std::string& out) {
   put_array(out, vector.values);
 }
 
+std::uint64_t size_bytes(const Row& row) {
+  std::uint64_t bytes = sizeof(Row) + row.payload.size();
+  for (const auto& vector : row.vectors) {
+    bytes += sizeof(StoredVector);
+    if (const auto* tokens = std::get_if<Tokens>(&vector)) bytes += tokens->bytes.size();
+    if (const auto* sparse = std::get_if<SparseVector>(&vector))
+      bytes += sparse->indices.size() * 8;
+  }
+  return bytes;
+}
+
 std::string encode_row(const Row& row) {
   std::string out;
   std::size_t bytes = 32 + row.payload.size();

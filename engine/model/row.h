@@ -36,6 +36,9 @@ struct Row {
 
 [[nodiscard]] inline bool is_present(const StoredVector& vector) { return vector.index() != 0; }
 
+/// The estimated memory that a row holds.
+[[nodiscard]] std::uint64_t size_bytes(const Row& row);
+
 /// The value of a row in the store (docs/formats/row.md).
 [[nodiscard]] std::string encode_row(const Row& row);
 /// The same value written part by part, without a `Row`: its head, then each field in turn.

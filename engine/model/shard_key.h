@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/variant.h"
 
 namespace quiver::engine {
@@ -36,6 +37,11 @@ struct ShardSelector {
 };
 
 /// A key to be created.
+/// The position of a point's shard among `n_shards`.
+[[nodiscard]] inline std::uint32_t shard_of(const PointId& id, std::uint32_t n_shards) {
+  return n_shards == 1 ? 0 : static_cast<std::uint32_t>(id.hash() % n_shards);
+}
+
 struct ShardKeyCreation {
   ShardKey key;
   /// Number of its shards; nullopt: the `shard_number` of the collection.

@@ -10,7 +10,6 @@
 
 #include "base/observe/memory_budget.h"
 #include "engine/segment/mutable_segment.h"
-#include "engine/write/prepared.h"
 
 namespace quiver::engine {
 namespace {

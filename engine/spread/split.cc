@@ -3,8 +3,6 @@
 #include <utility>
 #include <variant>
 
-#include "engine/write/prepared.h"
-
 namespace quiver::engine {
 namespace {
 

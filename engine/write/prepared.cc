@@ -142,17 +142,6 @@ bool is_empty(const PreparedOperation& operation) {
   return ids != nullptr && ids->empty();
 }
 
-std::uint64_t size_bytes(const Row& row) {
-  std::uint64_t bytes = sizeof(Row) + row.payload.size();
-  for (const auto& vector : row.vectors) {
-    bytes += sizeof(StoredVector);
-    if (const auto* tokens = std::get_if<Tokens>(&vector)) bytes += tokens->bytes.size();
-    if (const auto* sparse = std::get_if<SparseVector>(&vector))
-      bytes += sparse->indices.size() * 8;
-  }
-  return bytes;
-}
-
 std::uint64_t size_bytes(const PreparedOperation& operation) {
   if (const auto* points = std::get_if<PreparedPoints>(&operation)) {
     std::uint64_t bytes = 0;

@@ -60,12 +60,7 @@ using PreparedOperation = std::variant<PreparedPoints, PreparedChange>;
 [[nodiscard]] PreparedOperation part_for_shard(const PreparedOperation& operation,
                                                std::uint32_t shard, std::uint32_t n_shards);
 [[nodiscard]] bool is_empty(const PreparedOperation& operation);
-/// The estimated memory that a row or an operation holds.
-[[nodiscard]] std::uint64_t size_bytes(const Row& row);
+/// The estimated memory that an operation holds.
 [[nodiscard]] std::uint64_t size_bytes(const PreparedOperation& operation);
-
-[[nodiscard]] inline std::uint32_t shard_of(const PointId& id, std::uint32_t n_shards) {
-  return n_shards == 1 ? 0 : static_cast<std::uint32_t>(id.hash() % n_shards);
-}
 
 }  // namespace quiver::engine

@@ -27,20 +27,48 @@ ReplicaState state_of(const cluster::PlacementView::Replica& replica) {
   return is_joining ? ReplicaState::kPartial : ReplicaState::kActive;
 }
 
-const cluster::PlacementView::Replica* local_replica(const ShardSizes& sizes) {
-  if (!sizes.placement) return nullptr;
-  const auto& replicas = sizes.placement->replicas;
-  const auto found =
-      std::ranges::find(replicas, sizes.peer_id, &cluster::PlacementView::Replica::id);
-  return found == replicas.end() ? nullptr : &*found;
-}
-
-std::optional<Transfer> transfer_of(const cluster::PlacementView& placement) {
-  for (const auto& replica : placement.replicas) {
-    if (replica.state != cluster::PlacementView::State::kJoining) continue;
-    return Transfer{replica.replaces == 0 ? placement.leader : replica.replaces, replica.id};
+std::optional<ReplicaState> local_state(const ShardSizes& sizes, const ShardSizes::Shard& shard) {
+  if (shard.placement == nullptr) {
+    const auto* self = sizes.cluster ? self_of(*sizes.cluster) : nullptr;
+    return self == nullptr || self->is_active ? ReplicaState::kActive : ReplicaState::kPartial;
+  }
+  for (const auto& replica : shard.placement->replicas) {
+    if (replica.id == sizes.peer_id) return state_of(replica);
   }
   return std::nullopt;
+}
+
+std::vector<RemoteReplica> remote_replicas(const ShardSizes& sizes) {
+  std::vector<RemoteReplica> all;
+  const bool is_known = sizes.cluster && !sizes.is_alone;
+  for (const auto& shard : sizes.shards) {
+    if (shard.placement != nullptr) {
+      for (const auto& replica : shard.placement->replicas) {
+        all.push_back({&shard, replica.id, state_of(replica)});
+      }
+    } else if (is_known) {
+      for (const auto& member : sizes.cluster->members) {
+        all.push_back({&shard, member.id, state_of(member)});
+      }
+    }
+  }
+  std::erase_if(all, [&](const auto& replica) { return replica.peer == sizes.peer_id; });
+  std::ranges::stable_sort(all, {}, &RemoteReplica::peer);
+  return all;
+}
+
+std::vector<Transfer> transfers(const ShardSizes& sizes) {
+  std::vector<Transfer> all;
+  for (const auto& shard : sizes.shards) {
+    if (shard.placement == nullptr) continue;
+    const auto& replicas = shard.placement->replicas;
+    const auto joining = std::ranges::find(replicas, cluster::PlacementView::State::kJoining,
+                                           &cluster::PlacementView::Replica::state);
+    if (joining == replicas.end()) continue;
+    const auto from = joining->replaces == 0 ? shard.placement->leader : joining->replaces;
+    all.push_back({&shard, from, joining->id});
+  }
+  return all;
 }
 
 Result<std::vector<cluster::PlacementView>> placements(const Call& call) {
@@ -51,7 +79,7 @@ Result<std::vector<cluster::PlacementView>> placements(const Call& call) {
 
 void change_replicas(Call& call, const OpenCollection& target, const ReplicaRequest& request,
                      Done<> done) {
-  auto change = [&call, target, request]() -> Result<> {
+  auto begin = [&call, target, request]() -> Result<> {
     QV_TRY(call.check_access(Access::kManage));
     cluster::Node* node = call.runtime().options().cluster.node;
     if (node == nullptr) {
@@ -62,9 +90,14 @@ void change_replicas(Call& call, const OpenCollection& target, const ReplicaRequ
       return fail(Code::kFailedPrecondition, fmt::format("shard {} does not exist in collection {}",
                                                          request.shard, target.name));
     }
-    return node->change_replicas(target.name, {request.kind, request.from, request.to});
+    const cluster::ReplicaChange change{request.kind, request.from, request.to};
+    const auto parts = node->part_placements(target.name);
+    if (request.shard < parts.size()) {
+      return node->change_part_replicas(parts[request.shard].name, change);
+    }
+    return node->change_replicas(target.name, change);
   };
-  answer_on(call.runtime().blocking(), call, std::move(done), std::move(change));
+  answer_on(call.runtime().blocking(), call, std::move(done), std::move(begin));
 }
 
 namespace {

@@ -21,20 +21,32 @@ enum class ReplicaState : std::uint8_t { kActive, kPartial, kDead };
 [[nodiscard]] std::string_view to_string(ReplicaState state);
 /// This node among the members; nullptr if it is not (yet).
 [[nodiscard]] const cluster::NodeView::Member* self_of(const cluster::NodeView& view);
-/// This node among those that have a placed collection; nullptr if it is not one, or all have it.
-[[nodiscard]] const cluster::PlacementView::Replica* local_replica(const ShardSizes& sizes);
 
-/// The collection on its way from one node to another.
+/// What this node's copy of a shard is; nullopt: it has none.
+[[nodiscard]] std::optional<ReplicaState> local_state(const ShardSizes& sizes,
+                                                      const ShardSizes::Shard& shard);
+/// A copy of a shard on another node.
+struct RemoteReplica {
+  const ShardSizes::Shard* shard = nullptr;  ///< borrowed
+  cluster::NodeId peer = 0;
+  ReplicaState state = ReplicaState::kActive;
+};
+/// By node, then by shard.
+[[nodiscard]] std::vector<RemoteReplica> remote_replicas(const ShardSizes& sizes);
+
+/// A shard on its way from one node to another.
 struct Transfer {
+  const ShardSizes::Shard* shard = nullptr;  ///< borrowed
   cluster::NodeId from = 0;
   cluster::NodeId to = 0;
 };
-[[nodiscard]] std::optional<Transfer> transfer_of(const cluster::PlacementView& placement);
+[[nodiscard]] std::vector<Transfer> transfers(const ShardSizes& sizes);
 
 /// Collections that are on some nodes only. kPermissionDenied as of `cluster_view`.
 [[nodiscard]] Result<std::vector<cluster::PlacementView>> placements(const Call& call);
 
-/// A change of the nodes that have a collection, as the API says it: of one shard. All move.
+/// A change of the nodes that have a shard. If it has no nodes of its own, the whole collection
+/// moves.
 struct ReplicaRequest {
   cluster::ReplicaChange::Kind kind = cluster::ReplicaChange::Kind::kReplicate;
   std::uint32_t shard = 0;

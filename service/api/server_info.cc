@@ -74,6 +74,23 @@ std::uint64_t peer_id(const Call& call) {
   return hash_text(call.runtime().process_id()) & kExactInDouble;
 }
 
+namespace {
+
+void note_placements(const cluster::Node& node, const std::string& collection, ShardSizes& sizes) {
+  using cluster::PlacementView;
+  auto parts = node.part_placements(collection);
+  sizes.is_spread = !parts.empty();
+  auto whole = sizes.is_spread ? std::nullopt : node.placement(collection);
+  const auto shared = whole ? std::make_shared<const PlacementView>(*std::move(whole)) : nullptr;
+  for (auto& shard : sizes.shards) {
+    const bool is_part = shard.number < parts.size();
+    shard.placement =
+        is_part ? std::make_shared<const PlacementView>(std::move(parts[shard.number])) : shared;
+  }
+}
+
+}  // namespace
+
 Result<ShardSizes> shard_sizes(Call& call, const OpenCollection& target) {
   QV_TRY(call.check_access(Access::kReadExtras, target.name));
   ShardSizes sizes;
@@ -81,13 +98,13 @@ Result<ShardSizes> shard_sizes(Call& call, const OpenCollection& target) {
   const cluster::Node* node = call.runtime().options().cluster.node;
   if (node != nullptr) sizes.cluster = node->view();
   sizes.is_alone = node != nullptr && target.collection->config()->cluster_id.empty();
-  if (node != nullptr) sizes.placement = node->placement(target.name);
   for (const auto& shard : target.collection->shards()) {
     auto& size = sizes.shards.emplace_back();
     size.number = shard.number;
     size.key = shard.key;
     for (const auto& segment : shard.segments) size.n_points += segment.n_points;
   }
+  if (node != nullptr) note_placements(*node, std::string(target.name), sizes);
   return sizes;
 }
 
@@ -97,11 +114,11 @@ Result<std::optional<ShardSizes>> shards_elsewhere(Call& call, const std::string
   const auto holders = node == nullptr ? std::nullopt : node->holders(collection);
   if (!holders || holders->is_here) return std::optional<ShardSizes>();
   ShardSizes sizes;
-  sizes.placement = node->placement(collection);
-  if (!sizes.placement) return std::optional<ShardSizes>();
+  const auto placement = node->placement(collection);
+  if (!placement) return std::optional<ShardSizes>();
   sizes.cluster = node->view();
   sizes.peer_id = sizes.cluster->self;
-  const auto& config = sizes.placement->config;
+  const auto& config = placement->config;
   for (const std::uint32_t number : engine::shard_numbers(config)) {
     sizes.shards.push_back({number, std::nullopt, 0});
   }
@@ -111,6 +128,7 @@ Result<std::optional<ShardSizes>> shards_elsewhere(Call& call, const std::string
       if (shard != sizes.shards.end()) shard->key = keyed.key;
     }
   }
+  note_placements(*node, collection, sizes);
   return std::optional(std::move(sizes));
 }
 

@@ -52,12 +52,14 @@ struct ShardSizes {
     std::uint32_t number = 0;
     std::optional<engine::ShardKey> key;
     std::uint64_t n_points = 0;
+    /// Of it, or of the whole collection; nullptr: on all nodes.
+    std::shared_ptr<const cluster::PlacementView> placement = nullptr;
   };
   std::uint64_t peer_id = 0;
   std::vector<Shard> shards;
   std::optional<cluster::NodeView> cluster;  ///< nullopt: the server is alone
-  bool is_alone = false;  ///< the server is a node, and the collection is no part of the cluster
-  std::optional<cluster::PlacementView> placement;  ///< nullopt: on all nodes
+  bool is_alone = false;   ///< the server is a node, and the collection is no part of the cluster
+  bool is_spread = false;  ///< shards have nodes of their own
 };
 /// The id of the node. Of a server that is alone, the number until it ends; below 2^53.
 [[nodiscard]] std::uint64_t peer_id(const Call& call);

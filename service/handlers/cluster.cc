@@ -19,8 +19,6 @@ Decoded<Answer> no_cluster(Exchange& x) {
       405, "Method not allowed: the server is running in standalone mode, it has no cluster"));
 }
 
-using Members = std::vector<cluster::NodeView::Member>;
-
 void write_shard(json::Writer& out, const api::ShardSizes::Shard& shard) {
   out.member("shard_id", std::uint64_t{shard.number});
   if (!shard.key) return;
@@ -28,95 +26,74 @@ void write_shard(json::Writer& out, const api::ShardSizes::Shard& shard) {
   json::write_shard_key(out, *shard.key);
 }
 
-void write_remote_shard(json::Writer& out, const api::ShardSizes::Shard& shard,
-                        cluster::NodeId peer, api::ReplicaState state) {
-  out.begin_object();
-  write_shard(out, shard);
-  out.member("peer_id", peer);
-  out.member("state", to_string(state));
-  out.end_object();
-}
-
-void write_placed_shards(json::Writer& out, const api::ShardSizes& shards) {
-  out.begin_array();
-  for (const auto& replica : shards.placement->replicas) {
-    if (replica.id == shards.peer_id) continue;
-    for (const auto& shard : shards.shards) {
-      write_remote_shard(out, shard, replica.id, api::state_of(replica));
-    }
-  }
-  out.end_array();
-}
-
-/// All shards move together.
-void write_transfers(json::Writer& out, const api::ShardSizes& shards) {
-  const auto transfer = shards.placement ? api::transfer_of(*shards.placement) : std::nullopt;
-  out.begin_array();
-  if (transfer) {
-    for (const auto& shard : shards.shards) {
-      out.begin_object();
-      write_shard(out, shard);
-      out.member("from", transfer->from);
-      out.member("to", transfer->to);
-      out.member("sync", true);
-      out.member("method", "snapshot");
-      out.end_object();
-    }
-  }
-  out.end_array();
-}
-
-/// Every node has a copy of every shard, unless the collection is placed.
 void write_remote_shards(json::Writer& out, const api::ShardSizes& shards) {
-  if (shards.placement) return write_placed_shards(out, shards);
   out.begin_array();
-  const auto members = shards.cluster && !shards.is_alone ? shards.cluster->members : Members();
-  for (const auto& member : members) {
-    if (member.id == shards.peer_id) continue;
-    for (const auto& shard : shards.shards) {
-      write_remote_shard(out, shard, member.id, api::state_of(member));
-    }
+  for (const auto& replica : api::remote_replicas(shards)) {
+    out.begin_object();
+    write_shard(out, *replica.shard);
+    out.member("peer_id", replica.peer);
+    out.member("state", to_string(replica.state));
+    out.end_object();
   }
   out.end_array();
 }
 
-/// nullopt: the shards are on other nodes only.
-std::optional<std::string_view> local_state(const api::ShardSizes& shards) {
-  if (shards.placement) {
-    const auto* replica = api::local_replica(shards);
-    if (replica == nullptr) return std::nullopt;
-    return to_string(api::state_of(*replica));
+void write_transfers(json::Writer& out, const api::ShardSizes& shards) {
+  out.begin_array();
+  for (const auto& transfer : api::transfers(shards)) {
+    out.begin_object();
+    write_shard(out, *transfer.shard);
+    out.member("from", transfer.from);
+    out.member("to", transfer.to);
+    out.member("sync", true);
+    out.member("method", "snapshot");
+    out.end_object();
   }
-  const auto* self = shards.cluster ? api::self_of(*shards.cluster) : nullptr;
-  return self == nullptr || self->is_active ? "Active" : "Partial";
+  out.end_array();
+}
+
+void write_local_shards(json::Writer& out, const api::ShardSizes& shards) {
+  out.begin_array();
+  for (const auto& shard : shards.shards) {
+    const auto state = api::local_state(shards, shard);
+    if (!state) continue;
+    out.begin_object();
+    write_shard(out, shard);
+    out.member("points_count", shard.n_points);
+    out.member("state", to_string(*state));
+    out.end_object();
+  }
+  out.end_array();
+}
+
+void write_leader(json::Writer& out, const cluster::PlacementView& placement) {
+  placement.leader == 0 ? out.null() : out.u64(placement.leader);
+}
+
+/// Who has a placed collection, or its shards.
+void write_placements(json::Writer& out, const api::ShardSizes& shards) {
+  if (shards.shards.empty() || shards.shards.front().placement == nullptr) return;
+  const auto& first = *shards.shards.front().placement;
+  out.member("replication_factor", std::uint64_t{first.factor});
+  out.member("write_quorum", std::uint64_t{first.write_quorum});
+  out.key(shards.is_spread ? "shard_leaders" : "leader");
+  if (!shards.is_spread) return write_leader(out, first);
+  out.begin_array();
+  for (const auto& shard : shards.shards) write_leader(out, *shard.placement);
+  out.end_array();
 }
 
 void write_cluster(json::Writer& out, const api::ShardSizes& shards) {
-  const auto state = local_state(shards);
   out.begin_object();
   out.member("peer_id", shards.peer_id);
   out.member("shard_count", std::uint64_t{shards.shards.size()});
   out.key("local_shards");
-  out.begin_array();
-  for (const auto& shard : shards.shards) {
-    if (!state) break;
-    out.begin_object();
-    write_shard(out, shard);
-    out.member("points_count", shard.n_points);
-    out.member("state", *state);
-    out.end_object();
-  }
-  out.end_array();
+  write_local_shards(out, shards);
   out.key("remote_shards");
   write_remote_shards(out, shards);
   out.key("shard_transfers");
   write_transfers(out, shards);
-  if (shards.placement) {
-    out.member("replication_factor", std::uint64_t{shards.placement->factor});
-    out.member("write_quorum", std::uint64_t{shards.placement->write_quorum});
-    out.key("leader");
-    shards.placement->leader == 0 ? out.null() : out.u64(shards.placement->leader);
-  }
+  write_placements(out, shards);
   if (shards.is_alone) out.member("alone", true);
   out.end_object();
 }

@@ -114,7 +114,8 @@ TEST(PartCalls, AnotherVersionIsNotAnswered) {
 /// number here.
 TEST(PartCalls, AnotherFormHasAnotherVersion) {
   EXPECT_EQ(kPartCallsVersion, 1U);
-  EXPECT_EQ(hash_text(describe_messages()), 8531924133920460023U) << describe_messages().substr(0, 2000);
+  EXPECT_EQ(hash_text(describe_messages()), 8531924133920460023U)
+      << describe_messages().substr(0, 2000);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ def cluster(tmp_path_factory):
 
 @pytest.mark.parametrize("factor", [1, 2])
 def test_every_node_answers_for_a_collection_of_some(cluster, name, factor):
-    make(cluster.nodes[0], name, factor, shard_number=2)
+    make(cluster.nodes[0], name, factor, shard_number=2, shards_together=True)
     for i, node in enumerate(cluster.nodes):
         assert upsert(node, name, range(10 * i, 10 * i + 10)).status == 200
     has, has_not = holders(cluster, name)

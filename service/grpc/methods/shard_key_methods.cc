@@ -122,62 +122,34 @@ qdrant::ReplicaState wire_state(api::ReplicaState state) {
   return qdrant::Dead;
 }
 
-void add_placed_shards(const api::ShardSizes& sizes,
-                       qdrant::CollectionClusterInfoResponse& response) {
-  for (const auto& replica : sizes.placement->replicas) {
-    if (replica.id == sizes.peer_id) continue;
-    for (const auto& shard : sizes.shards) {
-      auto& out = *response.add_remote_shards();
-      out.set_shard_id(shard.number);
-      out.set_peer_id(replica.id);
-      out.set_state(wire_state(api::state_of(replica)));
-      if (shard.key) set_shard_key(*shard.key, *out.mutable_shard_key());
-    }
-  }
-  const auto transfer = api::transfer_of(*sizes.placement);
-  if (!transfer) return;
-  for (const auto& shard : sizes.shards) {
-    auto& out = *response.add_shard_transfers();
-    out.set_shard_id(shard.number);
-    out.set_from(transfer->from);
-    out.set_to(transfer->to);
-    out.set_sync(true);
-  }
-}
-
-/// Every node has a copy of every shard, unless the collection is placed.
-void add_remote_shards(const api::ShardSizes& sizes,
-                       qdrant::CollectionClusterInfoResponse& response) {
-  if (sizes.placement) return add_placed_shards(sizes, response);
-  if (!sizes.cluster) return;
-  for (const auto& member : sizes.cluster->members) {
-    if (member.id == sizes.peer_id) continue;
-    for (const auto& shard : sizes.shards) {
-      auto& out = *response.add_remote_shards();
-      out.set_shard_id(shard.number);
-      out.set_peer_id(member.id);
-      out.set_state(wire_state(api::state_of(member)));
-      if (shard.key) set_shard_key(*shard.key, *out.mutable_shard_key());
-    }
-  }
-}
-
 Decoded<> answer_shards(Rpc& call, const api::ShardSizes& sizes) {
   using Response = qdrant::CollectionClusterInfoResponse;
   return answer_with<Response>(call, [&](Response& response) -> Decoded<> {
     response.set_peer_id(sizes.peer_id);
     response.set_shard_count(sizes.shards.size());
-    const auto* self = api::local_replica(sizes);
-    const bool is_here = !sizes.placement || self != nullptr;
     for (const auto& shard : sizes.shards) {
-      if (!is_here) break;
+      const auto state = api::local_state(sizes, shard);
+      if (!state) continue;
       auto& out = *response.add_local_shards();
       out.set_shard_id(shard.number);
       out.set_points_count(shard.n_points);
-      out.set_state(self == nullptr ? qdrant::Active : wire_state(api::state_of(*self)));
+      out.set_state(wire_state(*state));
       if (shard.key) set_shard_key(*shard.key, *out.mutable_shard_key());
     }
-    add_remote_shards(sizes, response);
+    for (const auto& replica : api::remote_replicas(sizes)) {
+      auto& out = *response.add_remote_shards();
+      out.set_shard_id(replica.shard->number);
+      out.set_peer_id(replica.peer);
+      out.set_state(wire_state(replica.state));
+      if (replica.shard->key) set_shard_key(*replica.shard->key, *out.mutable_shard_key());
+    }
+    for (const auto& transfer : api::transfers(sizes)) {
+      auto& out = *response.add_shard_transfers();
+      out.set_shard_id(transfer.shard->number);
+      out.set_from(transfer.from);
+      out.set_to(transfer.to);
+      out.set_sync(true);
+    }
     return {};
   });
 }

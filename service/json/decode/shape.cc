@@ -165,6 +165,7 @@ constexpr ShapeMember kCollection[] = {
     {.name = "sharding_method", .type = kString},
     {.name = "replication_factor", .type = kUnsigned, .min = 1},
     {.name = "write_consistency_factor", .type = kUnsigned, .min = 1},
+    {.name = "shards_together", .type = kBool},
     {.name = "on_disk_payload", .type = kBool},
     {.name = "payload", .type = kObject, .shape = &kPayloadStorageShape},
     {.name = "id_tracker", .type = kObject, .shape = &kIdTrackerShape},

@@ -100,7 +100,8 @@ std::string_view to_string(cluster::PlacementView::State state) {
 
 void write_placement(Writer& out, const cluster::PlacementView& placement) {
   out.begin_object();
-  out.member("collection", std::string_view(placement.name));
+  out.member("collection", std::string_view(placement.collection));
+  if (placement.shard) out.member("shard_id", std::uint64_t{*placement.shard});
   out.member("replication_factor", std::uint64_t{placement.factor});
   out.member("write_quorum", std::uint64_t{placement.write_quorum});
   out.key("leader");
