@@ -82,6 +82,21 @@ void add_info(CollectionInfo part, CollectionInfo& all) {
   add_vector_indexes(std::move(part.vector_indexes), all.vector_indexes);
 }
 
+/// What prefetches find are some rows, and how rare words and sparse indices are among them means
+/// nothing.
+Result<> check_statistics(const Query& query, const CollectionConfig& config) {
+  for (const auto& prefetch : query.prefetch) QV_TRY(check_statistics(prefetch, config));
+  if (query.prefetch.empty()) return {};
+  const auto* field = config.find_field(query.using_field);
+  const bool has_idf = field != nullptr && field->modifier == SparseModifier::kIdf &&
+                       !vectors_of(query.kind).empty();
+  if (!has_idf && !std::holds_alternative<TextMatch>(query.kind)) return {};
+  return fail(Code::kUnimplemented,
+              fmt::format("the shards of the collection have nodes of their own: what prefetches "
+                          "find is not scored by {}; make that a prefetch, too, and fuse",
+                          has_idf ? "sparse vectors with IDF" : "words"));
+}
+
 /// The records of several parts in the order of `ids`.
 template <class T>
 std::vector<T> in_order_of(const std::vector<PointId>& ids, std::vector<std::vector<T>> parts) {
@@ -296,6 +311,7 @@ Result<std::vector<Record>> SpreadCollection::query(const Query& query,
   Query resolved = query;
   QV_TRY(resolve_ids(resolved, query.shards));
   const auto config = this->config();
+  QV_TRY(check_statistics(resolved, *config));
   QV_TRY(const auto found, gather(searches_of(resolved), parts_read(resolved), cancel));
   QV_TRY(const auto gathered, rank_found(found, resolved, *config, cancel));
   return records_of({*gathered.rows, *config, cancel}, resolved, gathered.ranking);
@@ -322,6 +338,7 @@ Result<std::vector<PointGroup>> SpreadCollection::groups(const GroupsQuery& quer
   GroupsQuery resolved = query;
   QV_TRY(resolve_ids(resolved.query, query.query.shards));
   const auto config = this->config();
+  QV_TRY(check_statistics(resolved.query, *config));
   const Snapshot nothing({});
   std::vector<std::shared_ptr<const Snapshot>> read;  // rankings point to them
   const auto rank = [&](const Query& one) -> Result<Ranking> {

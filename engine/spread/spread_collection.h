@@ -15,7 +15,8 @@ namespace quiver::engine {
 /// A hash of a point's id picks its part, as it picks the shard of a collection on one machine. The
 /// answers are those of one collection with all points, with two exceptions: words and sparse
 /// indices are as rare as they are in each part (text queries, fields with IDF), and each part is
-/// read at a moment of its own.
+/// read at a moment of its own. kUnimplemented for a query that scores by these what its prefetches
+/// find.
 ///
 /// A request over several parts is whole in each of them; a failure may leave it in some.
 class SpreadCollection final : public Collection {

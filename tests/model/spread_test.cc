@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -356,6 +357,41 @@ TEST_F(SpreadTest, ASampleHasPointsOfAllPartsInProportion) {
   const auto matrix = spread_->distance_matrix({10, 3, {}, ""}, cancel);
   ASSERT_TRUE(matrix);
   EXPECT_EQ(matrix->ids.size(), matrix->rows.size());
+}
+
+TEST_F(SpreadTest, WordsAreSoughtInAllPartsAndNotAmongWhatPrefetchesFind) {
+  Random random(3);
+  make(random_config(random));
+  change({engine::Upsert{random_points(config_, 200, random), {}, {}}});
+  payload::FieldIndex index;
+  index.key = "t";
+  index.kind = payload::IndexKind::kText;
+  index.scoring = true;
+  ASSERT_TRUE(whole_->create_index(index, engine::Ack::kVisible));
+  ASSERT_TRUE(spread_->create_index(index, engine::Ack::kVisible));
+  const Cancel cancel;
+  Query words;
+  words.kind = engine::TextMatch{"red blue green"};
+  words.using_field = "t";
+  words.limit = 1000;
+  const auto ids = [&](engine::Collection& collection) {
+    std::set<PointId> found;
+    const auto records = collection.query(words, cancel);
+    EXPECT_TRUE(records) << records.error().message();
+    for (const auto& record : *records) found.insert(record.id);
+    return found;
+  };
+  EXPECT_EQ(ids(*whole_), ids(*spread_));
+  Query over;
+  over.kind = words.kind;
+  over.using_field = "t";
+  over.prefetch = {Query()};
+  const auto refused = spread_->query(over, cancel);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::kUnimplemented);
+  EXPECT_THAT(refused.error().message(), HasSubstr("words"));
+  EXPECT_TRUE(*spread_->drop_index("t"));
+  EXPECT_FALSE(*spread_->drop_index("t"));
 }
 
 TEST_F(SpreadTest, WhatIsWrongIsRefusedAndNothingIsChanged) {
