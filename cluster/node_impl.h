@@ -118,7 +118,7 @@ class NodeImpl final : public Node,
   [[nodiscard]] Result<std::string> answer_part(std::string_view message);
   [[nodiscard]] Result<> wait_until_part_is_fresh(const std::string& part,
                                                   std::chrono::steady_clock::time_point deadline);
-  /// On the node that leads the part. kUnavailable unless it is configured as `base` or `config`.
+  /// On the node that leads the part. kAborted unless it is configured as `base` or `config`.
   [[nodiscard]] Result<> set_part_config(const std::string& part, const std::string& base,
                                          const std::string& config);
   [[nodiscard]] Result<> send_part_config(const std::string& part,

@@ -27,6 +27,18 @@ engine::CollectionConfig followed(const engine::CollectionConfig& first,
   return next;
 }
 
+/// Asks again while nobody is known to lead, or does not lead any more.
+template <class Ask>
+std::invoke_result_t<Ask> patiently(const Ask& ask) {
+  const Deadline patience = Deadline::after(kPartPatience);
+  while (true) {
+    auto answer = ask();
+    const bool may_pass = !answer && answer.error().code() == Code::kUnavailable;
+    if (!may_pass || patience.has_passed()) return answer;
+    std::this_thread::sleep_for(kFollowAgain);
+  }
+}
+
 tl::unexpected<Error> no_such_part(const std::string& part) {
   return fail(Code::kNotFound, Subject::kCollection, part,
               fmt::format("collection `{}` does not exist", part));
@@ -139,12 +151,14 @@ Result<> NodeImpl::wait_until_part_is_fresh(const std::string& part,
 }
 
 Result<> NodeImpl::change_part_replicas(const std::string& part, const ReplicaChange& change) {
-  QV_TRY(const auto leader, leader_of(part));
-  if (!leader) return change_replicas(part, change);
   const NumberedChange numbered{static_cast<std::uint8_t>(change.kind), change.from, change.to};
-  QV_TRY(const auto answer,
-         ask_part(part, PartVerb::kChangeReplicas, replica_question(part, numbered)));
-  return decode_outcome(answer);
+  const std::string question = replica_question(part, numbered);
+  return patiently([&]() -> Result<> {
+    QV_TRY(const auto leader, leader_of(part));
+    if (!leader) return change_replicas(part, change);
+    QV_TRY(const auto answer, ask_part(part, PartVerb::kChangeReplicas, question));
+    return decode_outcome(answer);
+  });
 }
 
 // One configuration.
@@ -155,7 +169,7 @@ Result<> NodeImpl::set_part_config(const std::string& part, const std::string& b
   return local_->update_config(part, [&](engine::CollectionConfig& now) -> Result<> {
     const std::string found = engine::to_json(now);
     if (found != base && found != config) {
-      return fail(Code::kUnavailable, "the collection was changed meanwhile, try again");
+      return fail(Code::kAborted, "the collection was changed meanwhile, try again");
     }
     now = std::move(next);
     return {};
@@ -165,10 +179,13 @@ Result<> NodeImpl::set_part_config(const std::string& part, const std::string& b
 Result<> NodeImpl::send_part_config(const std::string& part, const engine::CollectionConfig& base,
                                     const engine::CollectionConfig& config) {
   const std::string from = engine::to_json(base), to = engine::to_json(config);
-  QV_TRY(const auto leader, leader_of(part));
-  if (!leader) return set_part_config(part, from, to);
-  QV_TRY(const auto answer, ask_part(part, PartVerb::kSetConfig, config_question(part, from, to)));
-  return decode_outcome(answer);
+  const std::string question = config_question(part, from, to);
+  return patiently([&]() -> Result<> {
+    QV_TRY(const auto leader, leader_of(part));
+    if (!leader) return set_part_config(part, from, to);
+    QV_TRY(const auto answer, ask_part(part, PartVerb::kSetConfig, question));
+    return decode_outcome(answer);
+  });
 }
 
 /// The first part's configuration is that of the collection. Once it is changed, the others follow,
@@ -185,7 +202,10 @@ Result<> NodeImpl::change_spread_config(
   next.shard_number = n_parts;
   QV_TRY(change(next));
   next.shard_number = base.shard_number;
-  QV_TRY(send_part_config(part_name(name, 0), base, next));
+  if (const auto sent = send_part_config(part_name(name, 0), base, next); !sent) {
+    const bool was_late = sent.error().code() == Code::kAborted;
+    return fail(was_late ? Error(Code::kUnavailable, sent.error().message()) : sent.error());
+  }
   Result<> behind;
   for (int attempt = 0; attempt < kMostFollowing; ++attempt) {
     QV_TRY(state, fetch_state());

@@ -189,7 +189,8 @@ def work(soak):
 def run_numbered(rig, soak, number, faults):
     name = f"round{number % 5}"
     rig.cluster.leader().delete(f"/collections/{name}")
-    make(rig.cluster.leader(), name, shard_number=2)
+    # On all nodes, or each shard on two of them.
+    make(rig.cluster.leader(), name, **({"shard_number": 3, "replication_factor": 2} if number % 2 else {"shard_number": 2}))
     random.seed(f"{soak.state['seed']}/{number}")
     # Each fault once before any comes again.
     fewest = min(soak.total(fault) for fault in faults)
