@@ -96,6 +96,13 @@ class Collection : public QuerySource {
     (void)search, (void)wanted, (void)cancel;
     return fail(Code::kUnimplemented, "this collection gives no rows");
   }
+  /// How rare the terms of a query without prefetches are, which scores by words or by sparse
+  /// vectors with IDF.
+  [[nodiscard]] virtual Result<CorpusCounts> count_terms(const Query& query,
+                                                         const Cancel& cancel) const {
+    (void)query, (void)cancel;
+    return fail(Code::kUnimplemented, "this collection counts no terms");
+  }
   /// Points in the order asked for; unknown ids are left out.
   [[nodiscard]] virtual Result<std::vector<Record>> retrieve(
       const RetrieveRequest& request) const = 0;

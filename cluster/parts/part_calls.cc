@@ -182,6 +182,12 @@ class Part final : public Collection, public std::enable_shared_from_this<Part> 
         PartVerb::kFind, cancel.deadline(),
         [&](Collection& part) { return part.find(search, wanted, cancel); }, search, wanted);
   }
+  [[nodiscard]] Result<engine::CorpusCounts> count_terms(const engine::Query& query,
+                                                         const Cancel& cancel) const override {
+    return ask<engine::CorpusCounts>(
+        PartVerb::kCountTerms, cancel.deadline(),
+        [&](Collection& part) { return part.count_terms(query, cancel); }, query);
+  }
   [[nodiscard]] Result<std::vector<engine::Record>> retrieve(
       const engine::RetrieveRequest& request) const override {
     return ask<std::vector<engine::Record>>(
@@ -284,6 +290,7 @@ std::string describe_messages() {
   describe_type<engine::Query>(out, seen);
   describe_type<engine::RowParts>(out, seen);
   describe_type<engine::FoundPoints>(out, seen);
+  describe_type<engine::CorpusCounts>(out, seen);
   describe_type<engine::RetrieveRequest>(out, seen);
   describe_type<engine::Record>(out, seen);
   describe_type<engine::ExplainRequest>(out, seen);
@@ -335,6 +342,10 @@ Result<std::string> answer_question(Collection& part, std::string_view message) 
       QV_TRY(const auto arguments, (read_arguments<engine::Query, engine::RowParts>(in)));
       const auto& [search, wanted] = arguments;
       return encode_result(part.find(search, wanted, cancel));
+    }
+    case PartVerb::kCountTerms: {
+      QV_TRY(const auto arguments, read_arguments<engine::Query>(in));
+      return encode_result(part.count_terms(std::get<0>(arguments), cancel));
     }
     case PartVerb::kRetrieve: {
       QV_TRY(const auto arguments, read_arguments<engine::RetrieveRequest>(in));

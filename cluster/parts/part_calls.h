@@ -25,6 +25,7 @@ inline constexpr std::uint32_t kPartCallsVersion = 1;
 enum class PartVerb : std::uint8_t {
   // Reads: any node that holds the part.
   kFind,
+  kCountTerms,
   kRetrieve,
   kExplain,
   kScroll,

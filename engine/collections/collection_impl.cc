@@ -558,6 +558,12 @@ Result<std::string> CollectionImpl::bulk_cursor() const {
   return shards_.load()->front().shard->bulk().cursor();
 }
 
+Result<CorpusCounts> CollectionImpl::count_terms(const Query& query, const Cancel& cancel) const {
+  const auto config = config_.load();
+  QV_TRY(const Snapshot now, snapshot(*config, query.shards));
+  return checked(now, count_terms_of({now, *config, cancel, &compute_}, query));
+}
+
 Result<FoundPoints> CollectionImpl::find(const Query& search, RowParts wanted,
                                          const Cancel& cancel) const {
   const auto config = config_.load();

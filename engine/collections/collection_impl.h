@@ -65,6 +65,8 @@ class CollectionImpl final : public Collection,
                                                   const Cancel& cancel) const override;
   [[nodiscard]] Result<std::vector<std::vector<Record>>> query_batch(
       std::span<const Query> queries, const Cancel& cancel) const override;
+  [[nodiscard]] Result<CorpusCounts> count_terms(const Query& query,
+                                                 const Cancel& cancel) const override;
   [[nodiscard]] Result<FoundPoints> find(const Query& search, RowParts wanted,
                                          const Cancel& cancel) const override;
   [[nodiscard]] Result<std::vector<Record>> retrieve(const RetrieveRequest& request) const override;

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/ids.h"
+#include "engine/model/corpus_counts.h"
 #include "engine/model/shard_key.h"
 #include "payload/filter.h"
 
@@ -18,6 +20,7 @@ struct MatrixRequest {
   std::optional<payload::Filter> filter;
   std::string using_field;
   ShardSelector shards = {};
+  std::shared_ptr<const CorpusCounts> counts = nullptr;  ///< as in SearchParams
 };
 
 struct MatrixEntry {

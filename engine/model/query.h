@@ -12,6 +12,7 @@
 
 #include "base/ids.h"
 #include "base/params.h"
+#include "engine/model/corpus_counts.h"
 #include "engine/model/formula.h"
 #include "engine/model/recall.h"
 #include "engine/model/shard_key.h"
@@ -66,6 +67,8 @@ struct SearchParams {
   std::vector<float> token_weights;
   /// The points over which IDF counts, in place of all; nullptr: all. For sparse fields with IDF.
   std::shared_ptr<const payload::Filter> idf_corpus;
+  /// How rare the query's terms are; nullptr: as in the snapshot. For collections in parts.
+  std::shared_ptr<const CorpusCounts> counts = nullptr;
   bool operator==(const SearchParams&) const = default;
 };
 

@@ -141,8 +141,10 @@ Result<> check_request(const SearchEnvironment& environment, const ExplainReques
 Result<std::vector<Explanation>> explain(const SearchEnvironment& environment,
                                          const ExplainRequest& request) {
   QV_TRY(check_request(environment, request));
-  QV_TRY(const auto query, field_query(environment, request.using_field, Nearest{request.query},
-                                       request.token_weights));
+  SearchParams params;
+  params.token_weights = request.token_weights;
+  QV_TRY(const auto query,
+         field_query(environment, request.using_field, Nearest{request.query}, params));
   if (request.ids.size() * query.prepared.n_tokens() > kMaxTokenMatches) {
     return fail(Code::kInvalidArgument,
                 fmt::format("{} query tokens for each of {} ids, their product must be at most {}",

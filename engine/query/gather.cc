@@ -9,6 +9,8 @@
 #include <variant>
 
 #include "base/observe/memory_budget.h"
+#include "engine/query/stages/field_query.h"
+#include "engine/query/stages/stages.h"
 #include "engine/segment/mutable_segment.h"
 
 namespace quiver::engine {
@@ -67,6 +69,11 @@ RowParts parts_read(const Query& query) {
   const bool all = reads_rows(query);
   return {all || !query.with_payload.is_none() || query.highlight.has_value(),
           all || !query.with_vector.none()};
+}
+
+Result<CorpusCounts> count_terms_of(const SearchEnvironment& environment, const Query& node) {
+  if (std::holds_alternative<TextMatch>(node.kind)) return count_texts(environment, node);
+  return count_indices(environment, node);
 }
 
 Result<FoundPoints> find_points(const SearchEnvironment& environment, const Query& search,

@@ -20,6 +20,10 @@ namespace quiver::engine {
 /// What the rest of `query` reads of the rows.
 [[nodiscard]] RowParts parts_read(const Query& query);
 
+/// How rare the terms of `node`, the question of a `CountedNode`, are in a snapshot.
+[[nodiscard]] Result<CorpusCounts> count_terms_of(const SearchEnvironment& environment,
+                                                  const Query& node);
+
 /// What `search`, one of `searches_of`, finds in a snapshot.
 [[nodiscard]] Result<FoundPoints> find_points(const SearchEnvironment& environment,
                                               const Query& search, RowParts wanted);

@@ -48,8 +48,10 @@ Result<> check_size(const MatrixRequest& request, std::uint64_t n_points) {
 Result<std::vector<MatrixEntry>> nearest_others(const SearchEnvironment& environment,
                                                 const MatrixRequest& request,
                                                 const Candidates& sample, std::size_t row) {
+  SearchParams params;
+  params.counts = request.counts;
   QV_TRY(const auto query,
-         field_query(environment, request.using_field, Nearest{sample[row].id}, {}));
+         field_query(environment, request.using_field, Nearest{sample[row].id}, params));
   std::vector<MatrixEntry> entries;
   for (std::size_t i = 0; i < sample.size(); ++i) {
     if (i % kPairsBetweenChecks == 0) QV_TRY(environment.cancel.check());

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "engine/model/query_vectors.h"
 #include "engine/query/record_highlighter.h"
 #include "engine/query/report.h"
 #include "engine/query/stages/stages.h"
@@ -118,7 +119,33 @@ void add_searches(const Query& query, const FilterPtr& outer, std::uint64_t limi
   searches.push_back(std::move(search));
 }
 
+bool has_counts(const Query& node, const CollectionConfig& config) {
+  if (std::holds_alternative<TextMatch>(node.kind)) return true;
+  const auto* field = config.find_field(node.using_field);
+  return field != nullptr && field->modifier == SparseModifier::kIdf &&
+         !vectors_of(node.kind).empty();
+}
+
+void add_counted_nodes(Query& query, const FilterPtr& outer, const CollectionConfig& config,
+                       std::vector<CountedNode>& nodes) {
+  const FilterPtr filter = both(outer, query.filter);
+  for (auto& prefetch : query.prefetch) add_counted_nodes(prefetch, filter, config, nodes);
+  if (!has_counts(query, config)) return;
+  Query question;
+  question.kind = query.kind;
+  question.using_field = query.using_field;
+  question.params = query.params;
+  if (filter != nullptr) question.filter = *filter;
+  nodes.push_back({&query, std::move(question)});
+}
+
 }  // namespace
+
+std::vector<CountedNode> counted_nodes(Query& query, const CollectionConfig& config) {
+  std::vector<CountedNode> nodes;
+  add_counted_nodes(query, nullptr, config, nodes);
+  return nodes;
+}
 
 std::vector<Query> searches_of(const Query& query) {
   std::vector<Query> searches;

@@ -39,6 +39,14 @@ class Plan {
 /// and the limit of its stage; hits are not chosen by MMR.
 [[nodiscard]] std::vector<Query> searches_of(const Query& query);
 
+/// A node of a query that scores by words or by sparse vectors with IDF.
+struct CountedNode {
+  Query* node = nullptr;  ///< borrowed
+  Query question;         ///< the node without prefetches, with the filters of all nodes above it
+};
+/// Of `query` and its prefetches.
+[[nodiscard]] std::vector<CountedNode> counted_nodes(Query& query, const CollectionConfig& config);
+
 /// `query.limit + query.offset`, saturated at the largest value of the type.
 [[nodiscard]] std::uint64_t n_ranked(const Query& query);
 

@@ -160,8 +160,9 @@ Result<VectorValue> Measurement::between(const Candidate& point) const {
 Result<> Measurement::add(const QueryVector& vector) {
   std::optional<PointId> own;
   if (const auto* id = std::get_if<PointId>(&vector)) own = *id;
-  QV_TRY(auto query,
-         field_query(environment_, request_.using_field, Nearest{vector}, weights_of(vector)));
+  SearchParams params;
+  params.token_weights = weights_of(vector);
+  QV_TRY(auto query, field_query(environment_, request_.using_field, Nearest{vector}, params));
   queries_.push_back({std::move(query.prepared), own});
   return {};
 }

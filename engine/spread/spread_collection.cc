@@ -13,10 +13,13 @@
 #include <utility>
 #include <variant>
 
+#include "base/clock.h"
+#include "engine/model/query_report.h"
 #include "engine/model/query_vectors.h"
 #include "engine/query/gather.h"
 #include "engine/query/groups.h"
 #include "engine/query/matrix.h"
+#include "engine/query/report.h"
 #include "engine/spread/merge.h"
 #include "engine/spread/split.h"
 #include "engine/write/prepared.h"
@@ -32,10 +35,14 @@ void append(std::vector<T>& to, std::vector<T> from) {
   std::ranges::move(from, std::back_inserter(to));
 }
 
-Result<> check_no_keys(const ShardSelector& shards) {
-  if (!shards.keys) return {};
+tl::unexpected<Error> no_keys() {
   return fail(Code::kFailedPrecondition,
               "the collection has no shard keys: a hash of the id picks the shard");
+}
+
+Result<> check_no_keys(const ShardSelector& shards) {
+  if (!shards.keys) return {};
+  return no_keys();
 }
 
 void add_index_counts(std::vector<IndexInfo> from, std::vector<IndexInfo>& to) {
@@ -80,21 +87,6 @@ void add_info(CollectionInfo part, CollectionInfo& all) {
   all.search_work += part.search_work;
   add_index_counts(std::move(part.indexes), all.indexes);
   add_vector_indexes(std::move(part.vector_indexes), all.vector_indexes);
-}
-
-/// What prefetches find are some rows, and how rare words and sparse indices are among them means
-/// nothing.
-Result<> check_statistics(const Query& query, const CollectionConfig& config) {
-  for (const auto& prefetch : query.prefetch) QV_TRY(check_statistics(prefetch, config));
-  if (query.prefetch.empty()) return {};
-  const auto* field = config.find_field(query.using_field);
-  const bool has_idf = field != nullptr && field->modifier == SparseModifier::kIdf &&
-                       !vectors_of(query.kind).empty();
-  if (!has_idf && !std::holds_alternative<TextMatch>(query.kind)) return {};
-  return fail(Code::kUnimplemented,
-              fmt::format("the shards of the collection have nodes of their own: what prefetches "
-                          "find is not scored by {}; make that a prefetch, too, and fuse",
-                          has_idf ? "sparse vectors with IDF" : "words"));
 }
 
 /// The records of several parts in the order of `ids`.
@@ -247,6 +239,11 @@ Result<> SpreadCollection::create_index(const payload::FieldIndex& index, Ack ac
   return {};
 }
 
+Result<> SpreadCollection::create_shard_key(const ShardKeyCreation& /*creation*/) {
+  return no_keys();
+}
+Result<> SpreadCollection::drop_shard_key(const ShardKey& /*key*/) { return no_keys(); }
+
 Result<bool> SpreadCollection::drop_index(const std::string& key) {
   bool was_there = false;
   for (const auto& part : parts_) {
@@ -284,6 +281,20 @@ Result<> SpreadCollection::resolve_ids(Query& query, const ShardSelector& shards
   return {};
 }
 
+/// Each part is asked for its counts, so that terms are as rare as they are in all parts.
+Result<> SpreadCollection::add_term_counts(Query& query, const CollectionConfig& config,
+                                           const Cancel& cancel) const {
+  for (const auto& [node, question] : counted_nodes(query, config)) {
+    QV_TRY(const auto parts, ask_all([&question = question, &cancel](Collection& part) {
+             return part.count_terms(question, cancel);
+           }));
+    CorpusCounts all;
+    for (const auto& part : parts) add_counts(part, all);
+    node->params.counts = std::make_shared<const CorpusCounts>(std::move(all));
+  }
+  return {};
+}
+
 Result<std::vector<FoundPoints>> SpreadCollection::gather(const std::vector<Query>& searches,
                                                           RowParts wanted,
                                                           const Cancel& cancel) const {
@@ -308,13 +319,23 @@ Result<std::vector<FoundPoints>> SpreadCollection::gather(const std::vector<Quer
 Result<std::vector<Record>> SpreadCollection::query(const Query& query,
                                                     const Cancel& cancel) const {
   QV_TRY(check_no_keys(query.shards));
+  const Stopwatch clock;
   Query resolved = query;
   QV_TRY(resolve_ids(resolved, query.shards));
   const auto config = this->config();
-  QV_TRY(check_statistics(resolved, *config));
+  QV_TRY(add_term_counts(resolved, *config, cancel));
   QV_TRY(const auto found, gather(searches_of(resolved), parts_read(resolved), cancel));
   QV_TRY(const auto gathered, rank_found(found, resolved, *config, cancel));
-  return records_of({*gathered.rows, *config, cancel}, resolved, gathered.ranking);
+  auto records = records_of({*gathered.rows, *config, cancel}, resolved, gathered.ranking);
+  if (query.report != nullptr) {
+    query.report->us = query.report->stage.us = clock.seconds() * 1e6;
+    query.report->is_parallel = true;
+    query.report->stage.kind = name_of(query.kind);
+    query.report->stage.using_field = query.using_field;
+    query.report->stage.limit = n_ranked(query);
+    query.report->stage.n_hits = gathered.ranking.candidates.size();
+  }
+  return records;
 }
 
 Result<std::vector<std::vector<Record>>> SpreadCollection::query_batch(
@@ -338,7 +359,7 @@ Result<std::vector<PointGroup>> SpreadCollection::groups(const GroupsQuery& quer
   GroupsQuery resolved = query;
   QV_TRY(resolve_ids(resolved.query, query.query.shards));
   const auto config = this->config();
-  QV_TRY(check_statistics(resolved.query, *config));
+  QV_TRY(add_term_counts(resolved.query, *config, cancel));
   const Snapshot nothing({});
   std::vector<std::shared_ptr<const Snapshot>> read;  // rankings point to them
   const auto rank = [&](const Query& one) -> Result<Ranking> {
@@ -350,6 +371,23 @@ Result<std::vector<PointGroup>> SpreadCollection::groups(const GroupsQuery& quer
     return std::move(gathered.ranking);
   };
   return find_groups({nothing, *config, cancel}, resolved, rank);
+}
+
+/// The vectors of a sample are queries, too. nullptr: they have no IDF.
+Result<std::shared_ptr<const CorpusCounts>> SpreadCollection::counts_for(
+    const FoundPoints& sample, const std::string& using_field, const CollectionConfig& config,
+    const Cancel& cancel) const {
+  QV_TRY(const std::size_t field, config.field(using_field));
+  Recommend all;
+  for (const auto& point : sample.points) {
+    all.positive.emplace_back(to_value(config.fields[field], point.row.vectors[field]));
+  }
+  Query query;
+  query.kind = std::move(all);
+  query.using_field = using_field;
+  if (sample.points.empty()) return query.params.counts;
+  QV_TRY(add_term_counts(query, config, cancel));
+  return query.params.counts;
 }
 
 Result<DistanceMatrix> SpreadCollection::distance_matrix(const MatrixRequest& request,
@@ -368,7 +406,16 @@ Result<DistanceMatrix> SpreadCollection::distance_matrix(const MatrixRequest& re
   QV_TRY(const auto found, gather({sample}, {false, true}, cancel));
   MatrixRequest of_sample = request;
   of_sample.filter.reset();
+  QV_TRY(of_sample.counts, counts_for(found.front(), request.using_field, *config, cancel));
   return compare_sample({snapshot_of(found, *config), *config, cancel}, of_sample);
+}
+
+Result<CorpusCounts> SpreadCollection::count_terms(const Query& query, const Cancel& cancel) const {
+  QV_TRY(const auto parts,
+         ask_all([&](Collection& part) { return part.count_terms(query, cancel); }));
+  CorpusCounts all;
+  for (const auto& part : parts) add_counts(part, all);
+  return all;
 }
 
 // Other reads.

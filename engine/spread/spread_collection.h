@@ -13,10 +13,8 @@
 namespace quiver::engine {
 
 /// A hash of a point's id picks its part, as it picks the shard of a collection on one machine. The
-/// answers are those of one collection with all points, with two exceptions: words and sparse
-/// indices are as rare as they are in each part (text queries, fields with IDF), and each part is
-/// read at a moment of its own. kUnimplemented for a query that scores by these what its prefetches
-/// find.
+/// answers are those of one collection with all points, but each part is read at a moment of its
+/// own.
 ///
 /// A request over several parts is whole in each of them; a failure may leave it in some.
 class SpreadCollection final : public Collection {
@@ -43,6 +41,8 @@ class SpreadCollection final : public Collection {
                                                   const Cancel& cancel) const override;
   [[nodiscard]] Result<std::vector<std::vector<Record>>> query_batch(
       std::span<const Query> queries, const Cancel& cancel) const override;
+  [[nodiscard]] Result<CorpusCounts> count_terms(const Query& query,
+                                                 const Cancel& cancel) const override;
   [[nodiscard]] Result<FoundPoints> find(const Query& search, RowParts wanted,
                                          const Cancel& cancel) const override;
   [[nodiscard]] Result<std::vector<Record>> retrieve(const RetrieveRequest& request) const override;
@@ -64,6 +64,9 @@ class SpreadCollection final : public Collection {
   /// The first part decides; the others follow it.
   Result<> create_index(const payload::FieldIndex& index, Ack ack) override;
   Result<bool> drop_index(const std::string& key) override;
+  /// kFailedPrecondition, as the next one.
+  Result<> create_shard_key(const ShardKeyCreation& creation) override;
+  Result<> drop_shard_key(const ShardKey& key) override;
 
  private:
   class Planned;
@@ -74,6 +77,11 @@ class SpreadCollection final : public Collection {
       -> Result<std::vector<typename std::invoke_result_t<Ask, Collection&>::value_type>>;
   /// Replaces ids in place of vectors by the vectors of these points.
   [[nodiscard]] Result<> resolve_ids(Query& query, const ShardSelector& shards) const;
+  [[nodiscard]] Result<> add_term_counts(Query& query, const CollectionConfig& config,
+                                         const Cancel& cancel) const;
+  [[nodiscard]] Result<std::shared_ptr<const CorpusCounts>> counts_for(
+      const FoundPoints& sample, const std::string& using_field, const CollectionConfig& config,
+      const Cancel& cancel) const;
   /// For each of `searches` what all parts found.
   [[nodiscard]] Result<std::vector<FoundPoints>> gather(const std::vector<Query>& searches,
                                                         RowParts wanted,

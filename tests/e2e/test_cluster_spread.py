@@ -14,8 +14,9 @@ from quiver_server import Server, binary
 
 pytestmark = pytest.mark.skipif(not HAS_ETCD, reason="etcd was not found in PATH: install etcd-server")
 
-COLLECTION = {"vectors": {"dense": {"size": 8, "distance": "Cosine"}}, "sparse_vectors": {"words": {}}}
+COLLECTION = {"vectors": {"dense": {"size": 8, "distance": "Cosine"}}, "sparse_vectors": {"words": {}, "rare": {"modifier": "idf"}}}
 SHARDS = 4
+WORDS = "a red fox and two blue birds saw the green river near an old stone bridge".split()
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +44,10 @@ def some_points(n, seed=1):
     draw = np.random.default_rng(seed)
     for i in range(n):
         indices = draw.choice(60, 6, replace=False)
-        yield {"id": i, "payload": {"n": int(i % 17), "tag": f"t{i % 5}", "tags": [f"t{i % 5}", f"t{i % 3}"]},
-               "vector": {"dense": draw.standard_normal(8).tolist(),
-                          "words": {"indices": sorted(int(k) for k in indices), "values": draw.random(6).tolist()}}}
+        sparse = {"indices": sorted(int(k) for k in indices), "values": draw.random(6).tolist()}
+        text = " ".join(WORDS[k] for k in draw.integers(0, len(WORDS), 1 + i % 9))
+        yield {"id": i, "payload": {"n": int(i % 17), "tag": f"t{i % 5}", "tags": [f"t{i % 5}", f"t{i % 3}"], "text": text},
+               "vector": {"dense": draw.standard_normal(8).tolist(), "words": sparse, "rare": sparse}}
 
 
 def questions():
@@ -69,6 +71,13 @@ def questions():
     yield "points/query", {"prefetch": [sparse, near | {"filter": some}], "query": dense, "using": "dense", "limit": 12}
     yield "points/query", {"prefetch": near, "query": {"formula": {"sum": ["$score", {"mult": [.1, "n"]}]}}, "limit": 8}
     yield "points/query", near | {"query": {"nearest": dense, "mmr": {"diversity": .5, "candidates_limit": 40}}, "limit": 10}
+    yield "points/query", {"query": words, "using": "rare", "limit": 30}
+    by_text = {"query": {"text": "blue bird bridges"}, "using": "text", "limit": 25}
+    yield "points/query", by_text | {"with_payload": True, "highlight": {"fields": ["text"]}}
+    yield "points/query", {"query": {"text": "blu rivr", "fuzzy": True}, "using": "text"}
+    yield "points/query", {"prefetch": [near, by_text], "query": {"fusion": "rrf"}, "limit": 12}
+    yield "points/query", {"prefetch": [near, sparse], "query": {"text": "red river"}, "using": "text", "limit": 12}
+    yield "points/query", {"prefetch": [near, sparse], "query": words, "using": "rare", "limit": 12}
     yield "points/query", {"query": {"order_by": {"key": "n", "direction": "desc"}}, "limit": 20}
     yield "points/query/groups", near | {"group_by": "tags", "group_size": 3, "limit": 4, "with_payload": True}
     yield "points/scroll", {"limit": 40, "offset": 12, "filter": some}
@@ -84,7 +93,7 @@ def test_every_node_gives_the_bytes_of_one_server(cluster, alone, name):
     points = list(some_points(300))
     for server in (alone, cluster.nodes[0]):
         assert server.put(f"/collections/{name}", COLLECTION | {"shard_number": SHARDS, "replication_factor": 1}).status == 200
-        for field, schema in (("n", "integer"), ("tag", "keyword")):
+        for field, schema in (("n", "integer"), ("tag", "keyword"), ("text", {"type": "text", "scoring": True})):
             assert server.put(f"/collections/{name}/index?wait=true", {"field_name": field, "field_schema": schema}).status == 200
     for i in range(0, 300, 25):
         for server in (alone, cluster.nodes[i % 3]):

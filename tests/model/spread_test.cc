@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -82,7 +81,7 @@ class SpreadTest : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  /// Anew. Without fields whose scores depend on all points of a snapshot.
+  /// Anew.
   void make(engine::CollectionConfig config) {
     for (const auto& name : database_->collection_names()) {
       whole_.reset();
@@ -90,8 +89,6 @@ class SpreadTest : public ::testing::Test {
       parts_.clear();
       ASSERT_TRUE(database_->drop_collection(name));
     }
-    std::erase_if(config.fields, [](const auto& field) { return field.name == "idf"; });
-    config.vector_indexes.erase("idf");
     config.shard_number = kParts;
     config_ = config;
     whole_ = create("whole", config);
@@ -354,44 +351,53 @@ TEST_F(SpreadTest, ASampleHasPointsOfAllPartsInProportion) {
     const auto expected = static_cast<double>(of_all * n_there[i]) / static_cast<double>(n);
     EXPECT_NEAR(static_cast<double>(n_drawn[i]), expected, 0.15 * expected);
   }
-  const auto matrix = spread_->distance_matrix({10, 3, {}, ""}, cancel);
-  ASSERT_TRUE(matrix);
-  EXPECT_EQ(matrix->ids.size(), matrix->rows.size());
+  for (const char* field : {"", "idf"}) {
+    engine::MatrixRequest request{300, 3, {}, field};
+    const auto one = whole_->distance_matrix(request, cancel);
+    const auto all = spread_->distance_matrix(request, cancel);
+    ASSERT_TRUE(one && all);
+    EXPECT_GT(one->ids.size(), 20U);
+    EXPECT_EQ(one->ids, all->ids);
+    for (std::size_t i = 0; i < one->rows.size(); ++i) {
+      ASSERT_EQ(one->rows[i].size(), all->rows[i].size());
+      for (std::size_t k = 0; k < one->rows[i].size(); ++k) {
+        EXPECT_EQ(one->rows[i][k].column, all->rows[i][k].column);
+        EXPECT_EQ(one->rows[i][k].score, all->rows[i][k].score);
+      }
+    }
+  }
 }
 
-TEST_F(SpreadTest, WordsAreSoughtInAllPartsAndNotAmongWhatPrefetchesFind) {
-  Random random(3);
-  make(random_config(random));
-  change({engine::Upsert{random_points(config_, 200, random), {}, {}}});
-  payload::FieldIndex index;
-  index.key = "t";
-  index.kind = payload::IndexKind::kText;
-  index.scoring = true;
-  ASSERT_TRUE(whole_->create_index(index, engine::Ack::kVisible));
-  ASSERT_TRUE(spread_->create_index(index, engine::Ack::kVisible));
-  const Cancel cancel;
-  Query words;
-  words.kind = engine::TextMatch{"red blue green"};
-  words.using_field = "t";
-  words.limit = 1000;
-  const auto ids = [&](engine::Collection& collection) {
-    std::set<PointId> found;
-    const auto records = collection.query(words, cancel);
-    EXPECT_TRUE(records) << records.error().message();
-    for (const auto& record : *records) found.insert(record.id);
-    return found;
-  };
-  EXPECT_EQ(ids(*whole_), ids(*spread_));
-  Query over;
-  over.kind = words.kind;
-  over.using_field = "t";
-  over.prefetch = {Query()};
-  const auto refused = spread_->query(over, cancel);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code(), Code::kUnimplemented);
-  EXPECT_THAT(refused.error().message(), HasSubstr("words"));
-  EXPECT_TRUE(*spread_->drop_index("t"));
-  EXPECT_FALSE(*spread_->drop_index("t"));
+TEST_F(SpreadTest, WordsAreAsRareAsInOneCollection) {
+  run_trials({.n_least = 3}, [&](std::uint64_t seed) {
+    Random random(seed);
+    make(random_config(random));
+    for (const char* key : {"t", "w"}) {
+      payload::FieldIndex index;
+      index.key = key;
+      index.kind = payload::IndexKind::kText;
+      index.scoring = true;
+      ASSERT_TRUE(whole_->create_index(index, engine::Ack::kVisible));
+      ASSERT_TRUE(spread_->create_index(index, engine::Ack::kVisible));
+    }
+    for (int step = 0; step < 60 && !HasFailure(); ++step) {
+      SCOPED_TRACE("step " + std::to_string(step));
+      change(random_request(config_, random));
+      Query words = random_text_query(random);
+      words.limit = 1 + random() % 30;
+      compare(words);
+      Query over = random_text_query(random);
+      over.prefetch = {random_leaf(random), words};
+      compare(over);
+      Query fused;
+      fused.prefetch = {random_leaf(random), words};
+      fused.kind = engine::Rrf{};
+      compare(fused);
+    }
+    EXPECT_GT(n_hits_, 50U);
+    EXPECT_TRUE(*spread_->drop_index("t"));
+    EXPECT_FALSE(*spread_->drop_index("t"));
+  });
 }
 
 TEST_F(SpreadTest, WhatIsWrongIsRefusedAndNothingIsChanged) {

@@ -71,7 +71,7 @@ Result<Prepared> prepare_all(const SearchEnvironment& environment, std::size_t f
                              const SearchParams& params, std::vector<VectorValue>& values) {
   Prepared prepared;
   for (auto& value : values) {
-    QV_TRY(weigh_value(environment, field, params.idf_corpus.get(), value));
+    QV_TRY(weigh_value(environment, field, params, value));
     QV_TRY(auto query,
            prepare_value(environment.config.fields[field], value, params.token_weights));
     prepared.queries.push_back(std::move(query));
@@ -176,7 +176,7 @@ class AverageStage final : public PlanStage {
     QV_TRY(const std::size_t field, environment.config.field(node_.query.using_field));
     QV_TRY(const auto values, values_of(environment, field, vectors_of(recommend_)));
     VectorValue average = average_of(values, recommend_.positive.size());
-    QV_TRY(weigh_value(environment, field, params.idf_corpus.get(), average));
+    QV_TRY(weigh_value(environment, field, params, average));
     QV_TRY(auto prepared,
            prepare_value(environment.config.fields[field], average, params.token_weights));
     return FieldQuery{field, std::move(prepared)};

@@ -4,10 +4,12 @@
 
 #include <cmath>
 #include <memory>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "engine/model/query_vectors.h"
 #include "engine/model/row.h"
 #include "engine/segment/segment_filter.h"
 #include "index/index.h"
@@ -45,21 +47,31 @@ Result<std::uint64_t> count_terms(const Segment& segment, std::size_t field,
 
 /// Multiplies each value by its IDF, ln((N - n + 0.5) / (n + 0.5) + 1), as in BM25: N points of the
 /// corpus have a vector, n of them hold the index.
-Result<> weigh_by_idf(const SearchEnvironment& environment, std::size_t field,
-                      const payload::Predicate* corpus, SparseVector& query) {
-  std::vector<std::uint64_t> counts(query.indices.size(), 0);
-  std::uint64_t n_points = 0;
-  for (const Segment* segment : environment.snapshot.segments()) {
-    QV_TRY(const std::uint64_t n,
-           count_terms(*segment, field, corpus, query.indices, counts, environment.cancel));
-    n_points += n;
-  }
+void weigh_by_idf(std::uint64_t n_points, std::span<const std::uint64_t> counts,
+                  SparseVector& query) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const auto n = static_cast<double>(counts[i]);
     const double idf = std::log((static_cast<double>(n_points) - n + 0.5) / (n + 0.5) + 1);
     query.values[i] = static_cast<float>(query.values[i] * idf);
   }
-  return {};
+}
+
+/// How many points of the corpus hold each of `indices`; returns how many have a vector.
+Result<std::uint64_t> count_in_snapshot(const SearchEnvironment& environment, std::size_t field,
+                                        const payload::Filter* corpus,
+                                        std::span<const std::uint32_t> indices,
+                                        std::span<std::uint64_t> counts) {
+  std::shared_ptr<const payload::Predicate> predicate;
+  if (corpus != nullptr) {
+    QV_TRY(predicate, payload::compile(*corpus, environment.config.indexes));
+  }
+  std::uint64_t n_points = 0;
+  for (const Segment* segment : environment.snapshot.segments()) {
+    QV_TRY(const std::uint64_t n,
+           count_terms(*segment, field, predicate.get(), indices, counts, environment.cancel));
+    n_points += n;
+  }
+  return n_points;
 }
 
 Result<> check_weights(const FieldSchema& schema, std::size_t n_tokens,
@@ -108,19 +120,48 @@ Result<VectorValue> query_value(const SearchEnvironment& environment, std::size_
 }
 
 Result<> weigh_value(const SearchEnvironment& environment, std::size_t field,
-                     const payload::Filter* idf_corpus, VectorValue& value) {
+                     const SearchParams& params, VectorValue& value) {
   const auto& schema = environment.config.fields[field];
   if (schema.modifier != SparseModifier::kIdf) {
-    if (idf_corpus == nullptr) return {};
+    if (params.idf_corpus == nullptr) return {};
     return fail(Code::kInvalidArgument,
                 fmt::format("`idf` is for sparse vectors with the `idf` modifier, {} has none",
                             quoted_name(schema)));
   }
-  std::shared_ptr<const payload::Predicate> corpus;
-  if (idf_corpus != nullptr) {
-    QV_TRY(corpus, payload::compile(*idf_corpus, environment.config.indexes));
+  auto& query = std::get<SparseVector>(value);
+  std::vector<std::uint64_t> counts(query.indices.size(), 0);
+  if (params.counts != nullptr) {
+    const auto& known = params.counts->of_index;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const auto found = known.find(query.indices[i]);
+      if (found != known.end()) counts[i] = found->second;
+    }
+    weigh_by_idf(params.counts->n_vectors, counts, query);
+    return {};
   }
-  return weigh_by_idf(environment, field, corpus.get(), std::get<SparseVector>(value));
+  QV_TRY(const std::uint64_t n_points,
+         count_in_snapshot(environment, field, params.idf_corpus.get(), query.indices, counts));
+  weigh_by_idf(n_points, counts, query);
+  return {};
+}
+
+Result<CorpusCounts> count_indices(const SearchEnvironment& environment, const Query& query) {
+  CorpusCounts counted;
+  const auto* schema = environment.config.find_field(query.using_field);
+  if (schema == nullptr || schema->modifier != SparseModifier::kIdf) return counted;
+  QV_TRY(const std::size_t field, environment.config.field(query.using_field));
+  std::set<std::uint32_t> distinct;
+  for (const auto* vector : vectors_of(query.kind)) {
+    QV_TRY(const auto value, query_value(environment, field, *vector));
+    const auto& sparse = std::get<SparseVector>(value);
+    distinct.insert(sparse.indices.begin(), sparse.indices.end());
+  }
+  const std::vector<std::uint32_t> indices(distinct.begin(), distinct.end());
+  std::vector<std::uint64_t> counts(indices.size(), 0);
+  QV_TRY(counted.n_vectors,
+         count_in_snapshot(environment, field, query.params.idf_corpus.get(), indices, counts));
+  for (std::size_t i = 0; i < indices.size(); ++i) counted.of_index[indices[i]] = counts[i];
+  return counted;
 }
 
 Result<index::PreparedQuery> prepare_value(const FieldSchema& schema, const VectorValue& value,
@@ -136,8 +177,7 @@ Result<index::PreparedQuery> prepare_value(const FieldSchema& schema, const Vect
 }
 
 Result<FieldQuery> field_query(const SearchEnvironment& environment, const std::string& using_field,
-                               const Nearest& nearest, const std::vector<float>& token_weights,
-                               const payload::Filter* idf_corpus) {
+                               const Nearest& nearest, const SearchParams& params) {
   QV_TRY(const std::size_t field, environment.config.field(using_field));
   QV_TRY(auto value, query_value(environment, field, nearest.vector));
   // A point's own vector is a document: samples are of queries only.
@@ -147,8 +187,8 @@ Result<FieldQuery> field_query(const SearchEnvironment& environment, const std::
   if (samples != nullptr && sparse != nullptr) {
     samples->offer(field, SparseView{sparse->indices, sparse->values});
   }
-  QV_TRY(weigh_value(environment, field, idf_corpus, value));
-  QV_TRY(auto query, prepare_value(environment.config.fields[field], value, token_weights));
+  QV_TRY(weigh_value(environment, field, params, value));
+  QV_TRY(auto query, prepare_value(environment.config.fields[field], value, params.token_weights));
   if (samples != nullptr && sparse == nullptr) samples->offer(field, query.values());
   return FieldQuery{field, std::move(query)};
 }

@@ -19,13 +19,11 @@ struct FieldQuery {
 
 /// Prepares the query of a nearest search and records it where the environment wants that.
 /// kInvalidArgument if there is no such field or the vector does not fit it; kNotFound if the
-/// vector is that of a point which does not exist or has none. `token_weights`: for multi-vectors,
-/// otherwise ignored.
-/// `idf_corpus` as in SearchParams: kInvalidArgument if the field has no IDF.
+/// vector is that of a point which does not exist or has none. Of `params` count the token weights
+/// and what IDF counts over: kInvalidArgument if the field has no IDF.
 [[nodiscard]] Result<FieldQuery> field_query(const SearchEnvironment& environment,
                                              const std::string& using_field, const Nearest& nearest,
-                                             const std::vector<float>& token_weights,
-                                             const payload::Filter* idf_corpus = nullptr);
+                                             const SearchParams& params);
 
 // The steps of it, for queries with several vectors.
 
@@ -35,7 +33,11 @@ struct FieldQuery {
                                               std::size_t field, const QueryVector& vector);
 /// Weighs a `query_value` by IDF, if the field has it.
 [[nodiscard]] Result<> weigh_value(const SearchEnvironment& environment, std::size_t field,
-                                   const payload::Filter* idf_corpus, VectorValue& value);
+                                   const SearchParams& params, VectorValue& value);
+/// How rare the indices of a query's vectors are; nothing of other fields than sparse ones with
+/// IDF.
+[[nodiscard]] Result<CorpusCounts> count_indices(const SearchEnvironment& environment,
+                                                 const Query& query);
 /// `value`, weighed, as the index takes it.
 [[nodiscard]] Result<index::PreparedQuery> prepare_value(const FieldSchema& schema,
                                                          const VectorValue& value,

@@ -14,8 +14,7 @@ namespace quiver::engine {
 namespace {
 
 Result<FieldQuery> field_query_of(const SearchEnvironment& environment, const Query& query) {
-  return field_query(environment, query.using_field, std::get<Nearest>(query.kind),
-                     query.params.token_weights, query.params.idf_corpus.get());
+  return field_query(environment, query.using_field, std::get<Nearest>(query.kind), query.params);
 }
 
 /// Whoever asks for a recall has the field's queries recorded, this one included.

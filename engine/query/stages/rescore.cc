@@ -15,9 +15,8 @@ class RescoreStage final : public PlanStage {
 
   [[nodiscard]] Result<Ranking> run(const SearchEnvironment& environment) const override {
     QV_TRY(const auto rankings, run_inputs(node_, environment));
-    const auto& params = node_.query.params;
-    QV_TRY(const auto query, field_query(environment, node_.query.using_field, kind_,
-                                         params.token_weights, params.idf_corpus.get()));
+    QV_TRY(const auto query,
+           field_query(environment, node_.query.using_field, kind_, node_.query.params));
     return rescore(environment, query, union_of(rankings), node_.limit);
   }
 

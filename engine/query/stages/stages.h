@@ -42,6 +42,10 @@ void add_named_points(const Kind& kind, std::vector<PointId>& ids) {
   (void)kind, (void)ids;
 }
 
+/// How rare the words of a text query are.
+[[nodiscard]] Result<CorpusCounts> count_texts(const SearchEnvironment& environment,
+                                               const Query& query);  // text.cc
+
 // Stages that these are made of.
 
 /// Scores the union of the inputs' hits exactly against the node's vector: rescore.cc.

@@ -116,6 +116,15 @@ class TextStage final : public PlanStage {
  public:
   TextStage(const TextMatch& kind, PlanNode node) : kind_(kind), node_(std::move(node)) {}
 
+  [[nodiscard]] Result<CorpusCounts> count(const SearchEnvironment& environment) const {
+    CorpusCounts counts;
+    QV_TRY(const auto corpus, corpus_rows(environment));
+    for (const auto& [key, boost] : keys_of_query()) {
+      QV_TRY(texts_of(environment, key, boost, corpus, &counts.of_key[key]));
+    }
+    return counts;
+  }
+
   [[nodiscard]] Result<Ranking> run(const SearchEnvironment& environment) const override {
     const auto& made = environment.config.text_vectors;
     if (const auto field = made.find(node_.query.using_field); field != made.end()) {
@@ -127,7 +136,7 @@ class TextStage final : public PlanStage {
     QV_TRY(const auto corpus, corpus_rows(environment));
     std::vector<KeyTexts> keys;
     for (const auto& [key, boost] : named) {
-      QV_TRY(auto texts, texts_of(environment, key, boost, corpus));
+      QV_TRY(auto texts, texts_of(environment, key, boost, corpus, nullptr));
       keys.push_back(std::move(texts));
     }
     BestHits hits(node_.limit);
@@ -199,7 +208,8 @@ class TextStage final : public PlanStage {
 
   [[nodiscard]] Result<KeyTexts> texts_of(const SearchEnvironment& environment,
                                           const std::string& key, double boost,
-                                          const RowsOfSegments& corpus_rows) const {
+                                          const RowsOfSegments& corpus_rows,
+                                          TextCounts* counted) const {
     QV_TRY(const auto* index, scored_index(environment.config, key));
     QV_TRY(const auto columns, columns_of(environment.snapshot, *index));
     auto query = payload::analyze_query({kind_.text, kind_.rules, kind_.expansion},
@@ -213,9 +223,42 @@ class TextStage final : public PlanStage {
       corpus.add(occurrences.back(), corpus_rows[i] ? &*corpus_rows[i] : nullptr);
     }
     corpus.n_with_token.resize(tokens.texts.size(), 0);
+    if (counted != nullptr) *counted = counts_of(corpus, tokens);
+    if (node_.query.params.counts != nullptr) {
+      corpus = known_counts(*node_.query.params.counts, key, tokens);
+    }
     corpus.unite(tokens);
     const payload::Bm25 bm25(tokens, corpus, kind_.params, boost);
     return KeyTexts{std::move(query), std::move(occurrences), bm25};
+  }
+
+  [[nodiscard]] static TextCounts counts_of(const payload::CorpusStatistics& corpus,
+                                            const payload::QueryTokens& tokens) {
+    TextCounts counts{corpus.n_texts, corpus.n_tokens, {}};
+    for (std::size_t i = 0; i < tokens.texts.size(); ++i) {
+      counts.tokens[tokens.texts[i]] = {corpus.n_with_token[i], tokens.texts[tokens.origins[i]]};
+    }
+    return counts;
+  }
+
+  /// A word that resembles a token is as frequent as the most frequent of all that do, also if
+  /// those are in other parts of the collection.
+  [[nodiscard]] static payload::CorpusStatistics known_counts(const CorpusCounts& counts,
+                                                              const std::string& key,
+                                                              const payload::QueryTokens& tokens) {
+    payload::CorpusStatistics corpus;
+    corpus.n_with_token.resize(tokens.texts.size(), 0);
+    const auto known = counts.of_key.find(key);
+    if (known == counts.of_key.end()) return corpus;
+    corpus.n_texts = known->second.n_texts;
+    corpus.n_tokens = known->second.n_tokens;
+    for (const auto& [text, token] : known->second.tokens) {
+      const std::size_t origin = tokens.find(token.origin);
+      if (origin == payload::QueryTokens::kNone) continue;
+      auto& n = corpus.n_with_token[origin];
+      n = std::max(n, token.n_texts);
+    }
+    return corpus;
   }
 
   /// The keys as they are in segment `i`.
@@ -285,6 +328,20 @@ class TextStage final : public PlanStage {
 };
 
 }  // namespace
+
+Result<CorpusCounts> count_texts(const SearchEnvironment& environment, const Query& query) {
+  const auto& text = std::get<TextMatch>(query.kind);
+  FilterPtr filter(FilterPtr(), query.filter ? &*query.filter : nullptr);
+  if (!environment.config.text_vectors.contains(query.using_field)) {
+    return TextStage(text, PlanNode{query, std::move(filter), 0, {}}).count(environment);
+  }
+  Query as_vector = query;
+  const auto& model = environment.config.text_vectors.at(query.using_field).model;
+  auto made = payload::text_vector(model, text.text, payload::TokenUse::kQuery);
+  as_vector.kind =
+      Nearest{VectorValue(SparseVector{std::move(made.indices), std::move(made.values)})};
+  return count_indices(environment, as_vector);
+}
 
 StagePtr make_stage(const TextMatch& kind, PlanNode node) {
   const Query& query = node.query;
