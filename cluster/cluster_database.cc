@@ -180,12 +180,14 @@ Result<> ClusterDatabase::create_here(const std::string& name, engine::Collectio
   if (aliases.contains(name)) {
     return is_an_alias(name);
   }
-  if (ledger_.spread_collection(name) != nullptr) return exists_already(name);
   config.cluster_id = random_cluster_id();
   config.created_at_ms = static_cast<std::uint64_t>(unix_time_ms());
   const std::string key = keys_.collection(name);
-  QV_TRY(const bool is_new,
-         ledger_.write({{{key, Condition::What::kVersion, 0}}, {{key, engine::to_json(config)}}}));
+  Transaction change;
+  change.conditions = {{key, Condition::What::kVersion, 0},
+                       {keys_.collection(part_name(name, 0)), Condition::What::kVersion, 0}};
+  change.writes = {{key, engine::to_json(config)}};
+  QV_TRY(const bool is_new, ledger_.write(std::move(change)));
   if (!is_new) return exists_already(name);
   return local_.create_collection(name, std::move(config));
 }
@@ -200,15 +202,15 @@ Result<> ClusterDatabase::create_placed(const std::string& name, engine::Collect
   if (state.aliases.contains(name)) {
     return is_an_alias(name);
   }
-  if (state.has_collection(name)) return exists_already(name);
   config.created_at_ms = static_cast<std::uint64_t>(unix_time_ms());
   const bool is_spread = sets.size() > 1;
   if (is_spread) config.shard_number = 1;
   Transaction change;
+  change.conditions = {{keys_.collection(name), Condition::What::kVersion, 0},
+                       {keys_.collection(part_name(name, 0)), Condition::What::kVersion, 0}};
   for (std::uint32_t i = 0; i < sets.size(); ++i) {
     config.cluster_id = random_cluster_id();
     const std::string key = keys_.collection(is_spread ? part_name(name, i) : name);
-    change.conditions.push_back({key, Condition::What::kVersion, 0});
     change.writes.push_back({key, engine::to_json(config)});
     change.writes.push_back({keys_.set(config.cluster_id), encode_set(sets[i])});
   }
@@ -282,6 +284,8 @@ Result<bool> ClusterDatabase::drop_collection(const std::string& name) {
     }
   }
   ledger_.tell_nodes();
+  const auto state = ledger_.last_state();
+  if (state != nullptr && !state->placed.empty()) (void)ledger_.refresh();
   return true;
 }
 

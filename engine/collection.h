@@ -172,6 +172,9 @@ class Collection : public QuerySource {
   /// requests.
   [[nodiscard]] virtual std::vector<RecallStatus> recall_statuses() const { return {}; }
 
+  /// True: it asks other machines, so its functions wait rather than compute.
+  [[nodiscard]] virtual bool waits() const { return false; }
+
   /// Its background jobs, which live as long as it; nullptr: it runs none.
   [[nodiscard]] virtual Jobs* jobs() { return nullptr; }
   /// Its private sums, which live as long as it; nullptr: it makes none.

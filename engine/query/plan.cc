@@ -50,24 +50,12 @@ FilterPtr without_named_points(const Query& query) {
   return std::make_shared<const payload::Filter>(std::move(filter));
 }
 
-/// What somebody else found.
-class FoundStage final : public PlanStage {
- public:
-  explicit FoundStage(Ranking ranking) : ranking_(std::move(ranking)) {}
-  [[nodiscard]] Result<Ranking> run(const SearchEnvironment& /*environment*/) const override {
-    return ranking_;
-  }
-
- private:
-  const Ranking ranking_;
-};
-
 /// Rankings that take the place of searches, in the order of the tree.
 class Found {
  public:
   explicit Found(std::vector<Ranking> rankings) : rankings_(std::move(rankings)) {}
   StagePtr next_stage(const Query& query, std::uint64_t limit) {
-    StagePtr stage = std::make_unique<FoundStage>(std::move(rankings_.at(next_++)));
+    StagePtr stage = known_ranking(std::move(rankings_.at(next_++)));
     const Mmr* mmr = mmr_of(query.kind);
     return mmr == nullptr ? std::move(stage)
                           : diversify(*mmr, query.using_field, limit, std::move(stage));

@@ -110,7 +110,7 @@ class SpreadCollection::Planned final : public PlannedQuery {
  public:
   Planned(const SpreadCollection& collection, Query query)
       : collection_(collection), query_(std::move(query)) {
-    cost_.read_bytes = QueryCost::kMaxSmallBytes + 1;  // it waits: not on a thread of the network
+    cost_.read_bytes = QueryCost::kMaxSmallBytes + 1;  // not on a thread of the network
   }
 
   [[nodiscard]] const Query& query() const override { return query_; }

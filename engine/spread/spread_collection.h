@@ -61,6 +61,8 @@ class SpreadCollection final : public Collection {
   [[nodiscard]] Result<DistanceMatrix> distance_matrix(const MatrixRequest& request,
                                                        const Cancel& cancel) const override;
 
+  [[nodiscard]] bool waits() const override { return true; }
+
   /// The first part decides; the others follow it.
   Result<> create_index(const payload::FieldIndex& index, Ack ack) override;
   Result<bool> drop_index(const std::string& key) override;

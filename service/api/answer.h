@@ -71,9 +71,14 @@ void answer_on(Executor& executor, Call& call, Done<T> done, Work work) {
 
 /// Calls `work(Result<>)` on a thread that computes, by what is known of the work: with an error if
 /// the call waited for too long. On this thread if the call runs on one already. If the call would
-/// wait too long, or the server is closing, calls `refuse` with the error at once instead.
+/// wait too long, or the server is closing, calls `refuse` with the error at once instead. A call
+/// that waits for other machines has threads of its own.
 template <class Work, class Refuse>
 void run_computing(Call& call, const load::Work& kind, Work work, Refuse refuse) {
+  if (call.waits()) {
+    auto wait = [work = std::move(work)]() mutable { work(Result<>()); };
+    return run_on(call.runtime().waiting(), call, std::move(wait), std::move(refuse));
+  }
   load::Lane& lane = call.runtime().load().lane_of(kind);
   if (call.runs_on(lane.executor()) || call.runs_on(call.runtime().expensive())) {
     return work(Result<>());

@@ -21,6 +21,7 @@ void Call::begin(std::string_view traceparent) {
   when_overloaded_ = WhenOverloaded::kRefused;
   others_wait_ = false;
   executor_ = nullptr;
+  waits_ = false;
   trace_.begin(runtime_.tracer(), traceparent);
   MutexLock lock(cancel_mutex_);
   cancel_ = nullptr;

@@ -92,6 +92,9 @@ class Call {
     return operation_.empty() ? std::string_view("Work") : operation_;
   }
 
+  /// What the call is about asks other machines: threads that compute are not for it.
+  void set_waits() { waits_ = true; }
+  [[nodiscard]] bool waits() const { return waits_; }
   [[nodiscard]] bool runs_on(const Executor& executor) const { return executor_ == &executor; }
   /// From now on the call is in a task of `executor`.
   void enter(const Executor& executor) { executor_ = &executor; }
@@ -119,6 +122,7 @@ class Call {
   Deadline deadline_;
   WhenOverloaded when_overloaded_ = WhenOverloaded::kRefused;
   bool others_wait_ = false;
+  bool waits_ = false;
   const Executor* executor_ = nullptr;  ///< whose task the call is in; null: none
   tracing::RequestTrace trace_;
 

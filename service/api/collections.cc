@@ -22,12 +22,14 @@ Result<OpenCollection> find_collection(Call& call, const std::string& name) {
   QV_TRY(call.check_access(Access::kRead, name));
   if (!is_collection_name(name)) return fail(no_collection(name));
   QV_TRY(auto collection, call.runtime().database().collection(name));
+  if (collection->waits()) call.set_waits();
   return OpenCollection{name, std::move(collection)};
 }
 
 }  // namespace
 
 std::uint64_t n_rows(const OpenCollection& target) {
+  if (target.collection->waits()) return 0;  // they are elsewhere
   const auto n = target.collection->count({}, Cancel());
   return n ? *n : 0;
 }

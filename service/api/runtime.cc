@@ -13,6 +13,7 @@ namespace quiver::service::api {
 namespace {
 
 constexpr std::size_t kBlockingThreads = 2;
+constexpr std::size_t kWaitingThreads = 32;
 
 /// Version 4 of RFC 9562.
 std::string random_uuid() {
@@ -49,6 +50,7 @@ Runtime::Runtime(Options options, engine::Database& database, MetricsRegistry& m
       blocking_(kBlockingThreads, "http-block"),
       reporting_(1, "http-tell"),
       long_running_(kBlockingThreads, "http-long") {
+  if (options_.cluster.node != nullptr) waiting_.emplace(kWaitingThreads, "http-wait");
   metrics
       .gauge(options_.metrics_prefix + "app_info",
              "information about " + options_.identity.name + " server",

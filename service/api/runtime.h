@@ -53,6 +53,8 @@ class Runtime {
   [[nodiscard]] Executor& blocking() { return blocking_; }
   /// For reports about the whole server. They never block, and never wait for calls that do.
   [[nodiscard]] Executor& reporting() { return reporting_; }
+  /// For calls that wait for other machines.
+  [[nodiscard]] Executor& waiting() { return waiting_ ? *waiting_ : blocking_; }
   /// For calls that may take minutes: building payload indexes.
   [[nodiscard]] Executor& long_running() { return long_running_; }
   /// The queues of requests that compute.
@@ -96,6 +98,7 @@ class Runtime {
   Executor blocking_;
   Executor reporting_;
   Executor long_running_;
+  std::optional<Executor> waiting_;  ///< nullopt: there are no other machines
 };
 
 }  // namespace quiver::service::api

@@ -90,7 +90,8 @@ Decoded<Answer> on_collection(Exchange& x) {
 template <CollectionHandler run>
 Decoded<Answer> computing(Exchange& x) {
   return with_collection(x, [](Exchange& found, OpenCollection collection) {
-    return on_executor(found, found.runtime().compute(),
+    Executor& executor = found.waits() ? found.runtime().waiting() : found.runtime().compute();
+    return on_executor(found, executor,
                        [collection = std::move(collection)](Exchange& exchange) mutable {
                          return run(exchange, std::move(collection));
                        });

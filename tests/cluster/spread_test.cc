@@ -116,6 +116,14 @@ TEST_F(SpreadClusterTest, TheCatalogKnowsItByOneName) {
     EXPECT_TRUE(comes_true([&] { return node->local().collection_names().empty(); }));
   }
   EXPECT_FALSE(*catalog.drop_collection("docs"));
+  // A name is free at once for a collection of another kind.
+  for (int i = 0; i < 4; ++i) {
+    const auto made =
+        catalog.create_collection("docs", i % 2 == 0 ? config() : spread_config(1, 2));
+    ASSERT_TRUE(made) << made.error().message();
+    ASSERT_TRUE(*catalog.drop_collection("docs"));
+    EXPECT_FALSE(catalog.exists("docs"));
+  }
   spread(2, 2);
   write_points(0, 10);
 }

@@ -33,6 +33,8 @@ struct PlanNode {
   std::vector<StagePtr> inputs;  ///< one for each prefetch; none: the stage reads the snapshot
 };
 
+/// A stage whose ranking is known already.
+[[nodiscard]] StagePtr known_ranking(Ranking ranking);
 /// The rankings of the node's inputs, in order.
 [[nodiscard]] Result<std::vector<Ranking>> run_inputs(const PlanNode& node,
                                                       const SearchEnvironment& environment);

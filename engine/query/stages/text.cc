@@ -97,18 +97,6 @@ Result<std::vector<payload::ColumnView>> columns_of(const Snapshot& snapshot,
   return columns;
 }
 
-/// What another stage found.
-class GivenRanking final : public PlanStage {
- public:
-  explicit GivenRanking(Ranking ranking) : ranking_(std::move(ranking)) {}
-  [[nodiscard]] Result<Ranking> run(const SearchEnvironment& /*environment*/) const override {
-    return ranking_;
-  }
-
- private:
-  Ranking ranking_;
-};
-
 /// The rows of each segment over which statistics or hits are taken; nullopt: all rows.
 using RowsOfSegments = std::vector<std::optional<Bitset>>;
 
@@ -167,7 +155,7 @@ class TextStage final : public PlanStage {
     PlanNode node{query, node_.filter, node_.limit, {}};
     QV_TRY(auto rankings, run_inputs(node_, environment));
     for (auto& ranking : rankings) {
-      node.inputs.push_back(std::make_unique<GivenRanking>(std::move(ranking)));
+      node.inputs.push_back(known_ranking(std::move(ranking)));
     }
     return make_stage(std::get<Nearest>(query.kind), std::move(node))->run(environment);
   }
