@@ -27,7 +27,7 @@ struct OpenCollection {
   std::shared_ptr<engine::Collection> collection;
 };
 
-/// Live points of a collection.
+/// Live points of a collection that reads may go through on this machine; 0 if it asks other ones.
 [[nodiscard]] std::uint64_t n_rows(const OpenCollection& target);
 
 /// Finds a collection by name or alias and opens it if it is not open. Answers at once if it is

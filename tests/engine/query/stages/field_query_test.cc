@@ -11,7 +11,9 @@ namespace {
 
 std::string query_error(const NumbersWorld& world, const std::string& field, const Nearest& nearest,
                         const std::vector<float>& token_weights = {}) {
-  const auto query = field_query(world.environment(), field, nearest, token_weights);
+  SearchParams params;
+  params.token_weights = token_weights;
+  const auto query = field_query(world.environment(), field, nearest, params);
   return query ? "none" : query.error().message();
 }
 
