@@ -113,6 +113,8 @@ class NodeImpl final : public Node,
                                                                       PartVerb verb) override;
   [[nodiscard]] Result<std::string> ask_part(const std::string& part, PartVerb verb,
                                              std::string_view message) override;
+  [[nodiscard]] std::chrono::milliseconds patience_for(const std::string& part,
+                                                       PartVerb verb) const override;
   [[nodiscard]] std::shared_ptr<const engine::CollectionConfig> config_of_part(
       const std::string& part) const override;
   [[nodiscard]] Result<std::string> answer_part(std::string_view message);

@@ -14,6 +14,7 @@ namespace quiver::cluster {
 namespace {
 
 constexpr std::chrono::milliseconds kPartPatience{5000};
+constexpr std::chrono::milliseconds kPatienceForGone{300};
 constexpr int kMostFollowing = 20;
 constexpr std::chrono::milliseconds kFollowAgain{100};
 
@@ -54,7 +55,7 @@ std::shared_ptr<engine::Collection> NodeImpl::spread_collection(const std::strin
   const std::string name = state->resolve(name_or_alias);
   std::vector<std::shared_ptr<engine::Collection>> parts;
   for (std::uint32_t i = 0; i < n_parts; ++i) {
-    parts.push_back(make_part(part_name(name, i), *this, part_executor_, kPartPatience));
+    parts.push_back(make_part(part_name(name, i), *this, part_executor_));
   }
   return std::make_shared<engine::SpreadCollection>(std::move(parts), part_executor_);
 }
@@ -101,6 +102,22 @@ Result<std::string> NodeImpl::ask_part(const std::string& part, PartVerb verb,
     last = answer.error();
   }
   return fail(Code::kUnavailable, last.message());
+}
+
+/// Nodes that are gone do not come back within seconds.
+std::chrono::milliseconds NodeImpl::patience_for(const std::string& part, PartVerb verb) const {
+  const auto state = state_.load();
+  const auto* record = state == nullptr ? nullptr : state->find(part);
+  if (record == nullptr || !state->is_placed(record->second.config.cluster_id)) {
+    return kPartPatience;
+  }
+  const MemberSet& set = *state->group_of(record->second.config.cluster_id).set;
+  std::uint32_t n_alive = 0;
+  for (const auto& [node, member] : set.members) {
+    const bool counts = is_change(verb) ? set.is_active(node) : set.answers_reads(node);
+    if (counts && state->alive.contains(node)) ++n_alive;
+  }
+  return n_alive >= (is_change(verb) ? set.quorum() : 1) ? kPartPatience : kPatienceForGone;
 }
 
 std::shared_ptr<const engine::CollectionConfig> NodeImpl::config_of_part(

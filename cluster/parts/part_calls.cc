@@ -122,8 +122,8 @@ Result<std::vector<engine::UpdateResult>> update_and_wait(Collection& part,
 /// A part on whatever node it is.
 class Part final : public Collection, public std::enable_shared_from_this<Part> {
  public:
-  Part(std::string name, PartRouter& router, Executor& executor, std::chrono::milliseconds patience)
-      : name_(std::move(name)), router_(router), executor_(executor), patience_(patience) {}
+  Part(std::string name, PartRouter& router, Executor& executor)
+      : name_(std::move(name)), router_(router), executor_(executor) {}
 
   [[nodiscard]] std::shared_ptr<const engine::CollectionConfig> config() const override {
     if (auto config = router_.config_of_part(name_)) return config;
@@ -248,7 +248,7 @@ class Part final : public Collection, public std::enable_shared_from_this<Part> 
   template <class T, class AnswerHere, class... Args>
   Result<T> ask(PartVerb verb, const Deadline& deadline, const AnswerHere& answer_here,
                 const Args&... args) const {
-    const Deadline patience = Deadline::after(patience_);
+    const Deadline patience = Deadline::after(router_.patience_for(name_, verb));
     std::string message;
     while (true) {
       auto here = router_.part_here(name_, verb);
@@ -267,7 +267,6 @@ class Part final : public Collection, public std::enable_shared_from_this<Part> 
   const std::string name_;
   PartRouter& router_;
   Executor& executor_;
-  const std::chrono::milliseconds patience_;
 };
 
 template <class T>
@@ -278,9 +277,8 @@ void describe_type(std::string& out, std::set<std::type_index>& seen) {
 
 }  // namespace
 
-std::shared_ptr<Collection> make_part(std::string name, PartRouter& router, Executor& executor,
-                                      std::chrono::milliseconds patience) {
-  return std::make_shared<Part>(std::move(name), router, executor, patience);
+std::shared_ptr<Collection> make_part(std::string name, PartRouter& router, Executor& executor) {
+  return std::make_shared<Part>(std::move(name), router, executor);
 }
 
 std::string describe_messages() {

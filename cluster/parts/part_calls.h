@@ -55,17 +55,18 @@ class PartRouter {
   /// anything.
   [[nodiscard]] virtual Result<std::string> ask_part(const std::string& part, PartVerb verb,
                                                      std::string_view message) = 0;
+  /// How long it makes sense to ask again while no node answers.
+  [[nodiscard]] virtual std::chrono::milliseconds patience_for(const std::string& part,
+                                                               PartVerb verb) const = 0;
   /// nullptr: there is no such part any more.
   [[nodiscard]] virtual std::shared_ptr<const engine::CollectionConfig> config_of_part(
       const std::string& part) const = 0;
 };
 
-/// A part as a collection, wherever it is. While no node answers, it asks again for `patience`, or
-/// until the deadline of the request.
-/// `router` and `executor`, which waits for changes, outlive it.
+/// A part as a collection, wherever it is. While no node answers, it asks again, at most until the
+/// deadline of the request. `router` and `executor`, which waits for changes, outlive it.
 [[nodiscard]] std::shared_ptr<engine::Collection> make_part(std::string name, PartRouter& router,
-                                                            Executor& executor,
-                                                            std::chrono::milliseconds patience);
+                                                            Executor& executor);
 
 /// What a message is about.
 struct PartQuestion {
