@@ -219,6 +219,13 @@ Result<> NodeImpl::change_spread_config(
   next.shard_number = n_parts;
   QV_TRY(change(next));
   next.shard_number = base.shard_number;
+  if (next.tenant_quota) {
+    return fail(
+        Code::kUnimplemented,
+        fmt::format("the shards of collection `{}` have nodes of their own: the points of a "
+                    "tenant are not counted over them",
+                    name));
+  }
   if (const auto sent = send_part_config(part_name(name, 0), base, next); !sent) {
     const bool was_late = sent.error().code() == Code::kAborted;
     return fail(was_late ? Error(Code::kUnavailable, sent.error().message()) : sent.error());

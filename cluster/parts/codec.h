@@ -49,13 +49,21 @@ class Reader {
     is_ok_ = false;
     bytes_ = {};
   }
+  /// Of structs in structs; deeper ones than any request has are refused.
+  void enter() {
+    if (++depth_ > kMaxDepth) fail();
+  }
+  void leave() { --depth_; }
   [[nodiscard]] bool is_ok() const { return is_ok_; }
   [[nodiscard]] bool is_whole() const { return is_ok_ && bytes_.empty(); }
   [[nodiscard]] std::size_t n_left() const { return bytes_.size(); }
 
  private:
+  static constexpr int kMaxDepth = 512;
+
   std::string_view bytes_;
   bool is_ok_ = true;
+  int depth_ = 0;
 };
 
 /// A value to be replaced by what is read.
@@ -339,7 +347,9 @@ void take(Reader& in, T& value) {
     take_variant(in, detail::as_variant(value));
   } else {
     static_assert(std::is_aggregate_v<T>, "a type without a form");
+    in.enter();
     detail::visit_members(value, [&](auto&... members) { (take(in, members), ...); });
+    in.leave();
   }
 }
 

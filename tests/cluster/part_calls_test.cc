@@ -85,6 +85,20 @@ TEST(PartCalls, ChangedBytesEndInAnErrorOrAValue) {
   }
 }
 
+TEST(PartCalls, WhatIsNestedTooDeeplyIsRefused) {
+  engine::Query deep;
+  for (int i = 0; i < 3000; ++i) {
+    engine::Query outer;
+    outer.prefetch.push_back(std::move(deep));
+    deep = std::move(outer);
+  }
+  const std::string bytes = written(deep);
+  codec::Reader in(bytes);
+  engine::Query read;
+  codec::take(in, read);
+  EXPECT_FALSE(in.is_whole());
+}
+
 TEST(PartCalls, OutcomesKeepTheirErrors) {
   EXPECT_TRUE(decode_outcome(encode_outcome({})));
   const auto failed = decode_outcome(

@@ -159,6 +159,13 @@ TEST_F(SpreadClusterTest, ShardsFollowTheFirstOneInTheirConfiguration) {
       return state().collections.at(part_name("docs", i)).config.find_field("more") == nullptr;
     }));
   }
+  const auto limited =
+      node->database().update_config("docs", [](engine::CollectionConfig& config) -> Result<> {
+        config.tenant_quota = engine::TenantQuota{"value", 5};
+        return {};
+      });
+  ASSERT_FALSE(limited);
+  EXPECT_EQ(limited.error().code(), Code::kUnimplemented);
   const auto refused = node->database().update_config(
       "docs", [](engine::CollectionConfig&) { return fail(Code::kInvalidArgument, "no"); });
   ASSERT_FALSE(refused);
