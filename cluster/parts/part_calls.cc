@@ -244,6 +244,13 @@ class Part final : public Collection, public std::enable_shared_from_this<Part> 
         operations, terms.ack);
   }
 
+  [[nodiscard]] Error error_of(PartVerb verb, const Error& error) const {
+    // A change whose outcome is not known is refused for now, as others are.
+    const bool is_unknown = is_change(verb) && error.code() == Code::kDeadlineExceeded;
+    const Error shown = is_unknown ? Error(Code::kUnavailable, error.message()) : error;
+    return shown.with_context("shard " + name_);
+  }
+
   /// `answer_here` if this node has the part, else what another node answers.
   template <class T, class AnswerHere, class... Args>
   Result<T> ask(PartVerb verb, const Deadline& deadline, const AnswerHere& answer_here,
@@ -258,7 +265,7 @@ class Part final : public Collection, public std::enable_shared_from_this<Part> 
       if (answer) return decode_result<T>(*answer);
       const bool may_pass = answer.error().code() == Code::kUnavailable;
       if (!may_pass || patience.has_passed() || deadline.has_passed()) {
-        return fail(answer.error().with_context("shard " + name_));
+        return fail(error_of(verb, answer.error()));
       }
       std::this_thread::sleep_for(kAskPartAgain);
     }

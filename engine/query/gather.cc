@@ -12,6 +12,7 @@
 #include "engine/query/stages/field_query.h"
 #include "engine/query/stages/stages.h"
 #include "engine/segment/mutable_segment.h"
+#include "payload/json/document.h"
 
 namespace quiver::engine {
 namespace {
@@ -110,8 +111,35 @@ FoundPoints merge_found(std::vector<FoundPoints> parts, const Query& search, std
   return merged;
 }
 
+namespace {
+
+bool fits(const StoredVector& vector, const FieldSchema& field) {
+  if (!is_present(vector) || is_dropped(field)) return true;
+  if (const auto* tokens = std::get_if<Tokens>(&vector)) {
+    const bool is_right_number = field.kind == FieldKind::kMulti || tokens->n_tokens == 1;
+    return field.kind != FieldKind::kSparse && is_right_number &&
+           tokens->bytes.size() == tokens->n_tokens * vector_bytes(field.dim, field.dtype);
+  }
+  const auto& sparse = std::get<SparseVector>(vector);
+  return field.kind == FieldKind::kSparse && sparse.indices.size() == sparse.values.size();
+}
+
+/// `row` as the segment takes it.
+Result<Row> fitted(Row row, const CollectionConfig& config) {
+  if (row.vectors.size() > config.fields.size()) row.vectors.resize(config.fields.size());
+  bool is_fit = config.indexes.empty() || payload::parse_json(row.payload).has_value();
+  for (std::size_t i = 0; i < row.vectors.size(); ++i) {
+    is_fit = is_fit && fits(row.vectors[i], config.fields[i]);
+  }
+  if (is_fit) return row;
+  return fail(Code::kUnavailable, "a shard has another configuration than this node knows of yet");
+}
+
+}  // namespace
+
 /// Searches are answered at different moments: the newest version of a point counts.
-Snapshot snapshot_of(const std::vector<FoundPoints>& found, const CollectionConfig& config) {
+Result<Snapshot> snapshot_of_found(const std::vector<FoundPoints>& found,
+                                   const CollectionConfig& config) {
   std::unordered_map<PointId, const Row*> newest;
   std::vector<PointId> ids;
   for (const auto& list : found) {
@@ -122,7 +150,10 @@ Snapshot snapshot_of(const std::vector<FoundPoints>& found, const CollectionConf
     }
   }
   MutableSegment rows(0, config.fields, config.indexes);
-  for (const auto& id : ids) rows.append(*newest.at(id));
+  for (const auto& id : ids) {
+    QV_TRY(const Row row, fitted(*newest.at(id), config));
+    rows.append(row);
+  }
   auto set = std::make_shared<SegmentSet>();
   set->segments.push_back({rows.snapshot(), nullptr, 0});
   return Snapshot({std::move(set)});
@@ -130,7 +161,8 @@ Snapshot snapshot_of(const std::vector<FoundPoints>& found, const CollectionConf
 
 Result<Gathered> rank_found(const std::vector<FoundPoints>& found, const Query& query,
                             const CollectionConfig& config, const Cancel& cancel) {
-  Gathered gathered{std::make_shared<const Snapshot>(snapshot_of(found, config)), {}};
+  QV_TRY(auto snapshot, snapshot_of_found(found, config));
+  Gathered gathered{std::make_shared<const Snapshot>(std::move(snapshot)), {}};
   const Snapshot& rows = *gathered.rows;
   std::vector<Ranking> rankings;
   for (const auto& list : found) {

@@ -32,9 +32,10 @@ namespace quiver::engine {
 [[nodiscard]] FoundPoints merge_found(std::vector<FoundPoints> parts, const Query& search,
                                       std::uint64_t limit);
 
-/// A snapshot of the rows in `found`, each point once.
-[[nodiscard]] Snapshot snapshot_of(const std::vector<FoundPoints>& found,
-                                   const CollectionConfig& config);
+/// A snapshot of the rows in `found`, each point once. Fields that `config` does not know yet are
+/// left out. kUnavailable if a row does not fit the other ones.
+[[nodiscard]] Result<Snapshot> snapshot_of_found(const std::vector<FoundPoints>& found,
+                                                 const CollectionConfig& config);
 
 /// A ranking and the rows that it points to.
 struct Gathered {

@@ -140,10 +140,6 @@ auto SpreadCollection::ask_all(Ask ask) const
   return values;
 }
 
-Collection& SpreadCollection::part_of(const PointId& id) const {
-  return *parts_[shard_of(id, static_cast<std::uint32_t>(parts_.size()))];
-}
-
 // Reports.
 
 std::shared_ptr<const CollectionConfig> SpreadCollection::config() const {
@@ -261,22 +257,31 @@ std::shared_ptr<const PlannedQuery> SpreadCollection::plan(Query query) const {
 
 Result<> SpreadCollection::resolve_ids(Query& query, const ShardSelector& shards) const {
   for (auto& prefetch : query.prefetch) QV_TRY(resolve_ids(prefetch, shards));
-  for (QueryVector* vector : vectors_of(query.kind)) {
+  const auto vectors = vectors_of(query.kind);
+  std::vector<PointId> ids;
+  for (const QueryVector* vector : vectors) {
+    if (const auto* id = std::get_if<PointId>(vector)) ids.push_back(*id);
+  }
+  if (ids.empty()) return {};
+  QV_TRY(const auto records,
+         retrieve({ids, payload::Selector::none(), {false, {query.using_field}}, shards}));
+  std::unordered_map<PointId, const Record*> found;
+  for (const auto& record : records) found.emplace(record.id, &record);
+  for (QueryVector* vector : vectors) {
     const auto* named = std::get_if<PointId>(vector);
     if (named == nullptr) continue;
     const PointId id = *named;
-    QV_TRY(auto records,
-           part_of(id).retrieve(
-               {{id}, payload::Selector::none(), {false, {query.using_field}}, shards}));
-    if (records.empty()) {
+    const auto record = found.find(id);
+    if (record == found.end()) {
       return fail(Code::kNotFound, fmt::format("No point with id {} found", id.to_string()));
     }
-    if (!records[0].vectors || records[0].vectors->empty()) {
+    const auto& own = record->second->vectors;
+    if (!own || own->empty()) {
       return fail(Code::kNotFound, fmt::format("Point with id {} has no vector `{}`",
                                                id.to_string(), query.using_field));
     }
     add_own_point(query.kind, id);
-    *vector = std::move(records[0].vectors->front().value);
+    *vector = own->front().value;
   }
   return {};
 }
@@ -407,7 +412,8 @@ Result<DistanceMatrix> SpreadCollection::distance_matrix(const MatrixRequest& re
   MatrixRequest of_sample = request;
   of_sample.filter.reset();
   QV_TRY(of_sample.counts, counts_for(found.front(), request.using_field, *config, cancel));
-  return compare_sample({snapshot_of(found, *config), *config, cancel}, of_sample);
+  QV_TRY(const auto rows, snapshot_of_found(found, *config));
+  return compare_sample({rows, *config, cancel}, of_sample);
 }
 
 Result<CorpusCounts> SpreadCollection::count_terms(const Query& query, const Cancel& cancel) const {

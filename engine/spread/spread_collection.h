@@ -88,7 +88,6 @@ class SpreadCollection final : public Collection {
   [[nodiscard]] Result<std::vector<FoundPoints>> gather(const std::vector<Query>& searches,
                                                         RowParts wanted,
                                                         const Cancel& cancel) const;
-  [[nodiscard]] Collection& part_of(const PointId& id) const;
 
   const std::vector<std::shared_ptr<Collection>> parts_;
   Executor& executor_;

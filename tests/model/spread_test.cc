@@ -400,6 +400,30 @@ TEST_F(SpreadTest, WordsAreAsRareAsInOneCollection) {
   });
 }
 
+TEST_F(SpreadTest, PartsThatKnowMoreFieldsThanTheOthersAreReadAllTheSame) {
+  Random random(4);
+  make(random_config(random));
+  change({engine::Upsert{random_points(config_, 100, random), {}, {}}});
+  const FieldSchema more{"more", FieldKind::kDense, 3, DType::kF32, Metric::kDot, {}};
+  for (std::uint32_t i = 1; i < kParts; ++i) {  // the first part decides, and is behind
+    ASSERT_TRUE(database_->update_config(
+        "part" + std::to_string(i), [&](auto& config) { return engine::add_field(config, more); }));
+  }
+  const Cancel cancel;
+  Query fused;
+  fused.prefetch = {random_leaf(random), Query()};
+  fused.prefetch[0].filter.reset();
+  fused.kind = engine::NoQuery{};
+  fused.prefetch[0].kind = engine::NoQuery{};
+  fused.kind = engine::Rrf{};
+  fused.with_vector.all = true;
+  const auto found = spread_->query(fused, cancel);
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ(found->size(), 10U);
+  engine::MatrixRequest sample{20, 3, {}, ""};
+  EXPECT_TRUE(spread_->distance_matrix(sample, cancel));
+}
+
 TEST_F(SpreadTest, WhatIsWrongIsRefusedAndNothingIsChanged) {
   Random random(2);
   make(random_config(random));
