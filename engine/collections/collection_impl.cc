@@ -489,21 +489,29 @@ Result<std::vector<Record>> CollectionImpl::query(const Query& query, const Canc
   return run(query, Plan(query), estimate_cost(now, query), now, config, cancel);
 }
 
+SearchEnvironment CollectionImpl::searching(const Snapshot& now,
+                                            const std::shared_ptr<const CollectionConfig>& config,
+                                            const Cancel& cancel, Executor* executor,
+                                            index::WorkCounters& work) const {
+  return {now,
+          *config,
+          cancel,
+          executor,
+          index_policy(config),
+          &work,
+          context_.queries.get(),
+          context_.devices,
+          nullptr,
+          &recall_->watch()};
+}
+
 Result<std::vector<Record>> CollectionImpl::run(
     const Query& query, const Plan& plan, const QueryCost& cost, const Snapshot& now,
     const std::shared_ptr<const CollectionConfig>& config, const Cancel& cancel) const {
   Executor* executor = cost.is_parallel() ? &compute_ : nullptr;
   index::WorkCounters work;
-  const SearchEnvironment environment{now,
-                                      *config,
-                                      cancel,
-                                      executor,
-                                      index_policy(config),
-                                      &work,
-                                      context_.queries.get(),
-                                      context_.devices,
-                                      query.report ? &query.report->stage : nullptr,
-                                      &recall_->watch()};
+  auto environment = searching(now, config, cancel, executor, work);
+  environment.report = query.report ? &query.report->stage : nullptr;
   const Stopwatch clock;
   const auto search = [&](const Query& wide) { return Plan(wide).run(environment); };
   auto records = now.may_repeat_ids() ? distinct_hits(query, search) : plan.run(environment);
@@ -570,16 +578,7 @@ Result<FoundPoints> CollectionImpl::find(const Query& search, RowParts wanted,
   QV_TRY(const Snapshot now, snapshot(*config, search.shards));
   Executor* executor = estimate_cost(now, search).is_parallel() ? &compute_ : nullptr;
   index::WorkCounters work;
-  const SearchEnvironment environment{now,
-                                      *config,
-                                      cancel,
-                                      executor,
-                                      index_policy(config),
-                                      &work,
-                                      context_.queries.get(),
-                                      context_.devices,
-                                      nullptr,
-                                      &recall_->watch()};
+  const auto environment = searching(now, config, cancel, executor, work);
   auto found = find_points(environment, search, wanted);
   search_work_.add(work);
   if (found && std::holds_alternative<Sample>(search.kind)) {
@@ -624,9 +623,7 @@ Result<std::vector<PointGroup>> CollectionImpl::groups(const GroupsQuery& query,
   QV_TRY(const Snapshot now, snapshot(*config, query.query.shards));
   Executor* executor = estimate_cost(now, query.query).is_parallel() ? &compute_ : nullptr;
   index::WorkCounters work;
-  auto groups = find_groups({now, *config, cancel, executor, index_policy(config), &work,
-                             context_.queries.get(), context_.devices, nullptr, &recall_->watch()},
-                            query);
+  auto groups = find_groups(searching(now, config, cancel, executor, work), query);
   search_work_.add(work);
   if (groups && now.may_repeat_ids()) {
     for (auto& group : *groups) drop_repeated(group.hits);

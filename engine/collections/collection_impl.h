@@ -21,6 +21,7 @@
 #include "engine/collections/recall/collection_recall.h"
 #include "engine/collections/sharding/shard_list.h"
 #include "engine/collections/work_totals.h"
+#include "engine/query/stages/environment.h"
 #include "engine/segment/snapshot.h"
 #include "engine/shard/shard.h"
 #include "engine/shard/shard_context.h"
@@ -188,6 +189,11 @@ class CollectionImpl final : public Collection,
                                                      const Cancel& cancel) const;
   /// As jobs need it: waits until the operations are durable.
   Result<> apply(std::vector<Operation> operations);
+  /// Of a search that counts as one of the collection's. All that is given outlives it.
+  [[nodiscard]] SearchEnvironment searching(const Snapshot& now,
+                                            const std::shared_ptr<const CollectionConfig>& config,
+                                            const Cancel& cancel, Executor* executor,
+                                            index::WorkCounters& work) const;
   [[nodiscard]] Result<std::vector<Record>> run(
       const Query& query, const Plan& plan, const QueryCost& cost, const Snapshot& now,
       const std::shared_ptr<const CollectionConfig>& config, const Cancel& cancel) const;
