@@ -48,7 +48,7 @@ Result<> apply_action(const ClusterState& state, const AliasAction& action, Alia
     return {};
   }
   const auto& create = std::get<engine::CreateAlias>(action);
-  if (!state.has_collection(create.collection)) {
+  if (parse_part_name(create.collection) || !state.has_collection(create.collection)) {
     return fail(Code::kNotFound, Subject::kCollection, create.collection,
                 fmt::format("collection `{}` does not exist", create.collection));
   }
@@ -103,6 +103,10 @@ bool ClusterDatabase::exists(const std::string& name_or_alias) const {
 
 Result<std::shared_ptr<engine::Collection>> ClusterDatabase::collection(const std::string& name) {
   if (auto spread = ledger_.spread_collection(name)) return spread;
+  if (parse_part_name(name)) {
+    return fail(Code::kNotFound, Subject::kCollection, name,
+                fmt::format("collection `{}` does not exist", name));
+  }
   auto found = local_.collection(name);
   if (found || found.error().code() != Code::kNotFound) return found;
   if (const auto state = state_with_remote(name)) {
@@ -221,16 +225,18 @@ Result<> ClusterDatabase::create_placed(const std::string& name, engine::Collect
 Result<> ClusterDatabase::update_config(
     const std::string& name, const std::function<Result<>(engine::CollectionConfig&)>& change) {
   if (ledger_.spread_collection(name) == nullptr) return local_.update_config(name, change);
-  return ledger_.change_spread_config(name, change);
+  QV_TRY(ledger_.change_spread_config(name, change));
+  (void)ledger_.refresh();  // the next request may need what has changed
+  return {};
 }
 
 Result<std::map<std::string, engine::CollectionConfig>> ClusterDatabase::records_of(
     const std::string& name) {
   std::map<std::string, engine::CollectionConfig> records;
+  if (parse_part_name(name)) return records;
   if (has_name(local_.collection_names(), name)) {
     QV_TRY(const auto collection, local_.collection(name));
     records[name] = *collection->config();
-    return records;
   }
   const auto last = ledger_.last_state();
   if (last == nullptr || last->placed.empty()) return records;

@@ -68,7 +68,9 @@ class ClusterDatabase final : public engine::Database {
       const std::string& name) override;
   [[nodiscard]] std::shared_ptr<engine::Collection> collection_if_open(
       const std::string& name) override {
-    return parse_part_name(name) ? nullptr : local_.collection_if_open(name);
+    if (parse_part_name(name)) return nullptr;
+    auto open = local_.collection_if_open(name);
+    return open != nullptr ? open : ledger_.spread_collection(name);
   }
   [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<engine::Collection>>>
   open_collections() const override {

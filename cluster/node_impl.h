@@ -113,6 +113,7 @@ class NodeImpl final : public Node,
                                                                       PartVerb verb) override;
   [[nodiscard]] Result<std::string> ask_part(const std::string& part, PartVerb verb,
                                              std::string_view message) override;
+  void look_again() override;
   [[nodiscard]] std::chrono::milliseconds patience_for(const std::string& part,
                                                        PartVerb verb) const override;
   [[nodiscard]] std::shared_ptr<const engine::CollectionConfig> config_of_part(
@@ -368,7 +369,14 @@ class NodeImpl final : public Node,
   std::string cluster_id_ QV_GUARDED_BY(mutex_);
   std::string copying_ QV_GUARDED_BY(mutex_);  ///< `cluster_id` of a collection; empty: none
   std::set<std::string> handing_over_ QV_GUARDED_BY(mutex_);  ///< placed collections
-  std::string refusal_ QV_GUARDED_BY(mutex_);                 ///< of `check_cluster`
+  /// A spread collection that was asked for, and the `cluster_id`s of its parts.
+  struct Spread {
+    std::vector<std::string> ids;
+    std::shared_ptr<engine::Collection> collection;
+  };
+  std::map<std::string, Spread> spread_ QV_GUARDED_BY(mutex_);  ///< by name
+  std::set<std::string> following_ QV_GUARDED_BY(mutex_);       ///< parts that get a configuration
+  std::string refusal_ QV_GUARDED_BY(mutex_);                   ///< of `check_cluster`
   /// Members that were not alive at each look since then.
   std::map<NodeId, std::chrono::steady_clock::time_point> away_since_ QV_GUARDED_BY(mutex_);
   std::chrono::steady_clock::time_point away_noted_at_ QV_GUARDED_BY(mutex_);

@@ -47,17 +47,29 @@ tl::unexpected<Error> no_such_part(const std::string& part) {
 
 }  // namespace
 
+/// The same object as long as the collection is the same: limits of rates are kept by it.
 std::shared_ptr<engine::Collection> NodeImpl::spread_collection(const std::string& name_or_alias) {
   const auto state = state_.load();
   if (state == nullptr || state->placed.empty()) return nullptr;
-  const std::uint32_t n_parts = state->n_parts(name_or_alias);
-  if (n_parts == 0) return nullptr;
   const std::string name = state->resolve(name_or_alias);
+  std::vector<std::string> ids;
+  for (std::uint32_t i = 0; i < state->n_parts(name); ++i) {
+    ids.push_back(state->collections.at(part_name(name, i)).config.cluster_id);
+  }
+  MutexLock lock(mutex_);
+  if (ids.empty()) {
+    spread_.erase(name);
+    return nullptr;
+  }
+  Spread& known = spread_[name];
+  if (known.ids == ids) return known.collection;
   std::vector<std::shared_ptr<engine::Collection>> parts;
-  for (std::uint32_t i = 0; i < n_parts; ++i) {
+  for (std::uint32_t i = 0; i < ids.size(); ++i) {
     parts.push_back(make_part(part_name(name, i), *this, part_executor_));
   }
-  return std::make_shared<engine::SpreadCollection>(std::move(parts), part_executor_);
+  known = {std::move(ids),
+           std::make_shared<engine::SpreadCollection>(std::move(parts), part_executor_)};
+  return known.collection;
 }
 
 Result<> NodeImpl::check_whole(const std::string& name_or_alias) const {
@@ -119,6 +131,8 @@ std::chrono::milliseconds NodeImpl::patience_for(const std::string& part, PartVe
   }
   return n_alive >= (is_change(verb) ? set.quorum() : 1) ? kPartPatience : kPatienceForGone;
 }
+
+void NodeImpl::look_again() { (void)refresh(); }
 
 std::shared_ptr<const engine::CollectionConfig> NodeImpl::config_of_part(
     const std::string& part) const {
@@ -261,10 +275,16 @@ void NodeImpl::follow_first_part(const ClusterState& state, const std::string& i
   const auto& own = state.collections.at(*name).config;
   const auto wanted = followed(first->second.config, own);
   if (wanted == own) return;
+  {
+    MutexLock lock(mutex_);
+    if (!following_.insert(*name).second) return;  // it is on its way
+  }
   part_executor_.post(Priority::kHigh, [this, name = *name, from = engine::to_json(own),
                                         to = engine::to_json(wanted)] {
     const auto set = guarded([&] { return set_part_config(name, from, to); });
     if (!set) log_info("shard {} does not follow yet: {}", name, set.error().message());
+    MutexLock lock(mutex_);
+    following_.erase(name);
   });
 }
 

@@ -430,7 +430,9 @@ Result<Transaction> NodeImpl::restoring_change(const ClusterState& state, const 
   const std::string key = keys_.collection(name);
   Transaction change;
   change.conditions = {{key, Condition::What::kModRevision, replaces ? before->second.revision : 0},
-                       {keys_.set(), Condition::What::kModRevision, state.set_revision}};
+                       {keys_.set(), Condition::What::kModRevision, state.set_revision},
+                       // No collection of this name in parts was made meanwhile.
+                       {keys_.collection(part_name(name, 0)), Condition::What::kVersion, 0}};
   change.writes = {{key, engine::to_json(config)}, {keys_.restore(config.cluster_id)}};
   const EntryId first{1, std::string(engine::kEntryHashBytes, '\0')};
   for (const auto& shard : shards_of(config)) {

@@ -22,6 +22,8 @@ using codec::take;
 using engine::Collection;
 
 constexpr std::chrono::milliseconds kAskPartAgain{20};
+/// Updates that wait for a thread.
+constexpr std::size_t kMostWaiting = 1024;
 
 // Results.
 
@@ -159,6 +161,11 @@ class Part final : public Collection, public std::enable_shared_from_this<Part> 
                  done]() mutable {
       done(guarded([&] { return self->update_anywhere(operations, terms); }));
     };
+    if (executor_.n_queued(Priority::kHigh) >= kMostWaiting) {
+      return fail(Code::kResourceExhausted,
+                  fmt::format("{} updates wait for other nodes already, must be fewer than {}",
+                              executor_.n_queued(Priority::kHigh), kMostWaiting));
+    }
     if (executor_.post(Priority::kHigh, std::move(work))) return {};
     return fail(Code::kUnavailable, "the node is closing");
   }
@@ -225,19 +232,26 @@ class Part final : public Collection, public std::enable_shared_from_this<Part> 
         [&](Collection& part) { return part.aggregate(request, cancel); }, request);
   }
   Result<> create_index(const payload::FieldIndex& index, engine::Ack ack) override {
-    return ask<void>(
+    auto created = ask<void>(
         PartVerb::kCreateIndex, Deadline::none(),
         [&](Collection& part) { return part.create_index(index, ack); }, index, ack);
+    if (created) router_.look_again();  // the next request may need it
+    return created;
   }
   Result<bool> drop_index(const std::string& key) override {
-    return ask<bool>(
+    auto dropped = ask<bool>(
         PartVerb::kDropIndex, Deadline::none(),
         [&](Collection& part) { return part.drop_index(key); }, key);
+    if (dropped) router_.look_again();
+    return dropped;
   }
 
  private:
   Result<std::vector<engine::UpdateResult>> update_anywhere(
       std::vector<engine::Operation>& operations, const engine::UpdateTerms& terms) const {
+    if (terms.deadline.has_passed()) {
+      return fail(Code::kResourceExhausted, "the update waited for other nodes until its deadline");
+    }
     return ask<std::vector<engine::UpdateResult>>(
         PartVerb::kUpdate, terms.deadline,
         [&](Collection& part) { return update_and_wait(part, std::move(operations), terms); },

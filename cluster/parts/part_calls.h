@@ -55,6 +55,8 @@ class PartRouter {
   /// anything.
   [[nodiscard]] virtual Result<std::string> ask_part(const std::string& part, PartVerb verb,
                                                      std::string_view message) = 0;
+  /// Returns when this node knows what was committed before.
+  virtual void look_again() = 0;
   /// How long it makes sense to ask again while no node answers.
   [[nodiscard]] virtual std::chrono::milliseconds patience_for(const std::string& part,
                                                                PartVerb verb) const = 0;

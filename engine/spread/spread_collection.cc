@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "base/clock.h"
+#include "base/observe/memory_budget.h"
 #include "engine/model/query_report.h"
 #include "engine/model/query_vectors.h"
 #include "engine/query/gather.h"
@@ -222,7 +223,8 @@ Result<> SpreadCollection::update(std::vector<Operation> operations, const Updat
       if (!results) return join->part_done(numbers, fail(results.error()));
       std::vector<Seq> seqs;
       for (const auto& result : *results) seqs.push_back(result.operation_id);
-      join->part_done(numbers, std::move(seqs));
+      if (seqs.size() == numbers.size()) return join->part_done(numbers, std::move(seqs));
+      join->part_done(numbers, fail(Code::kInternal, "a shard answered other operations"));
     };
     auto taken = parts_[i]->update(std::move(pieces[i].operations), terms, answer);
     if (!taken) join->part_done(numbers, fail(taken.error()));
@@ -308,12 +310,14 @@ Result<std::vector<FoundPoints>> SpreadCollection::gather(const std::vector<Quer
   executor_.parallel_for(answers.size(), [&](std::size_t i) {
     answers[i].emplace(parts_[i % n_parts]->find(searches[i / n_parts], wanted, cancel));
   });
+  GrowingMemory memory("rows of other nodes", 2);
   std::vector<FoundPoints> found;
   for (std::size_t search = 0; search < searches.size(); ++search) {
     std::vector<FoundPoints> of_parts;
     for (std::size_t part = 0; part < n_parts; ++part) {
       auto& answer = *answers[search * n_parts + part];
       if (!answer) return fail(answer.error());
+      for (const auto& point : answer->points) QV_TRY(memory.add(size_bytes(point.row)));
       of_parts.push_back(*std::move(answer));
     }
     found.push_back(merge_found(std::move(of_parts), searches[search], searches[search].limit));
@@ -379,18 +383,23 @@ Result<std::vector<PointGroup>> SpreadCollection::groups(const GroupsQuery& quer
 }
 
 /// The vectors of a sample are queries, too. nullptr: they have no IDF.
-Result<std::shared_ptr<const CorpusCounts>> SpreadCollection::counts_for(
-    const FoundPoints& sample, const std::string& using_field, const CollectionConfig& config,
-    const Cancel& cancel) const {
+Result<SpreadCollection::Counts> SpreadCollection::counts_for(const FoundPoints& sample,
+                                                              const std::string& using_field,
+                                                              const CollectionConfig& config,
+                                                              const Cancel& cancel) const {
   QV_TRY(const std::size_t field, config.field(using_field));
+  if (config.fields[field].modifier != SparseModifier::kIdf) return Counts();
   Recommend all;
   for (const auto& point : sample.points) {
+    const bool has_vector =
+        field < point.row.vectors.size() && is_present(point.row.vectors[field]);
+    if (!has_vector) continue;
     all.positive.emplace_back(to_value(config.fields[field], point.row.vectors[field]));
   }
   Query query;
   query.kind = std::move(all);
   query.using_field = using_field;
-  if (sample.points.empty()) return query.params.counts;
+  if (std::get<Recommend>(query.kind).positive.empty()) return Counts();
   QV_TRY(add_term_counts(query, config, cancel));
   return query.params.counts;
 }
@@ -411,8 +420,8 @@ Result<DistanceMatrix> SpreadCollection::distance_matrix(const MatrixRequest& re
   QV_TRY(const auto found, gather({sample}, {false, true}, cancel));
   MatrixRequest of_sample = request;
   of_sample.filter.reset();
-  QV_TRY(of_sample.counts, counts_for(found.front(), request.using_field, *config, cancel));
   QV_TRY(const auto rows, snapshot_of_found(found, *config));
+  QV_TRY(of_sample.counts, counts_for(found.front(), request.using_field, *config, cancel));
   return compare_sample({rows, *config, cancel}, of_sample);
 }
 

@@ -81,9 +81,10 @@ class SpreadCollection final : public Collection {
   [[nodiscard]] Result<> resolve_ids(Query& query, const ShardSelector& shards) const;
   [[nodiscard]] Result<> add_term_counts(Query& query, const CollectionConfig& config,
                                          const Cancel& cancel) const;
-  [[nodiscard]] Result<std::shared_ptr<const CorpusCounts>> counts_for(
-      const FoundPoints& sample, const std::string& using_field, const CollectionConfig& config,
-      const Cancel& cancel) const;
+  using Counts = std::shared_ptr<const CorpusCounts>;
+  [[nodiscard]] Result<Counts> counts_for(const FoundPoints& sample, const std::string& using_field,
+                                          const CollectionConfig& config,
+                                          const Cancel& cancel) const;
   /// For each of `searches` what all parts found.
   [[nodiscard]] Result<std::vector<FoundPoints>> gather(const std::vector<Query>& searches,
                                                         RowParts wanted,

@@ -37,10 +37,12 @@ void answer_traced(Call& call, const Done<T>& done, Work&& work) {
   });
 }
 
-/// Calls `work()` on a thread of `executor`, on this one if the call runs there already. If the
-/// executor takes no more tasks, calls `refuse` with kUnavailable instead.
+/// Calls `work()` on a thread of `wanted`, or of `Runtime::waiting` if the call waits for other
+/// machines; on this one if the call runs there already. If the executor takes no more tasks, calls
+/// `refuse` with kUnavailable instead.
 template <class Work, class Refuse>
-void run_on(Executor& executor, Call& call, Work work, Refuse refuse) {
+void run_on(Executor& wanted, Call& call, Work work, Refuse refuse) {
+  Executor& executor = call.waits() ? call.runtime().waiting() : wanted;
   if (call.runs_on(executor)) return work();
   call.trace().enter_stage("Wait");
   auto task = [&executor, &call, work = std::move(work)]() mutable {

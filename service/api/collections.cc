@@ -28,6 +28,11 @@ Result<OpenCollection> find_collection(Call& call, const std::string& name) {
 
 }  // namespace
 
+void note_waits(Call& call, const std::string& name) {
+  const auto open = call.runtime().database().collection_if_open(name);
+  if (open != nullptr && open->waits()) call.set_waits();
+}
+
 std::uint64_t n_rows(const OpenCollection& target) {
   if (target.collection->waits()) return 0;  // they are elsewhere
   const auto n = target.collection->count({}, Cancel());
@@ -36,10 +41,14 @@ std::uint64_t n_rows(const OpenCollection& target) {
 
 void open_collection(Call& call, const std::string& name, Done<OpenCollection> done) {
   if (auto open = call.runtime().database().collection_if_open(name)) {
-    return answer(call, done, [&]() -> Result<OpenCollection> {
+    const bool waits = open->waits();
+    auto give = [&call, &name, open = std::move(open)]() mutable -> Result<OpenCollection> {
       QV_TRY(call.check_access(Access::kRead, name));
       return OpenCollection{name, std::move(open)};
-    });
+    };
+    if (!waits) return answer(call, done, give);
+    call.set_waits();
+    return answer_on(call.runtime().waiting(), call, std::move(done), std::move(give));
   }
   auto find = [&call, &name] { return find_collection(call, name); };
   answer_on(call.runtime().blocking(), call, std::move(done), find);
@@ -80,6 +89,7 @@ namespace {
 
 void change_config(Call& call, Access needed, std::string name,
                    std::function<Result<>(engine::CollectionConfig&)> change, Done<> done) {
+  note_waits(call, name);
   auto update = [&call, needed, name = std::move(name), change = std::move(change)]() -> Result<> {
     QV_TRY(call.check_access(needed, name));
     return call.runtime().database().update_config(name, change);

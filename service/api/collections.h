@@ -30,6 +30,10 @@ struct OpenCollection {
 /// Live points of a collection that reads may go through on this machine; 0 if it asks other ones.
 [[nodiscard]] std::uint64_t n_rows(const OpenCollection& target);
 
+/// Keeps the call off threads that others need if the collection of this name or alias asks other
+/// machines. `open_collection` does so, too.
+void note_waits(Call& call, const std::string& name);
+
 /// Finds a collection by name or alias and opens it if it is not open. Answers at once if it is
 /// open. kNotFound if there is none. `name` is valid until the call is answered.
 void open_collection(Call& call, const std::string& name, Done<OpenCollection> done);

@@ -90,8 +90,7 @@ Decoded<Answer> on_collection(Exchange& x) {
 template <CollectionHandler run>
 Decoded<Answer> computing(Exchange& x) {
   return with_collection(x, [](Exchange& found, OpenCollection collection) {
-    Executor& executor = found.waits() ? found.runtime().waiting() : found.runtime().compute();
-    return on_executor(found, executor,
+    return on_executor(found, found.runtime().compute(),
                        [collection = std::move(collection)](Exchange& exchange) mutable {
                          return run(exchange, std::move(collection));
                        });

@@ -8,6 +8,7 @@
 #include "base/observe/failure.h"
 #include "base/observe/request_log.h"
 #include "service/api/answer.h"
+#include "service/api/collections.h"
 #include "service/api/fresh_reads.h"
 #include "service/api/leader_wait.h"
 #include "service/http/content_encoding.h"
@@ -182,6 +183,7 @@ Decoded<Answer> Front::answer_allowed(Exchange& exchange) {
 }
 
 Decoded<Answer> Front::answer_fresh(Exchange& exchange) {
+  api::note_waits(exchange, std::string(collection_of(exchange, *exchange.route)));
   return on_executor(exchange, runtime_.blocking(), [this](Exchange& x) -> Decoded<Answer> {
     auto fresh = api::wait_until_fresh(x, collection_of(x, *x.route), asked_seconds(x));
     if (fresh) return answer_here(x);

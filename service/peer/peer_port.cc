@@ -17,11 +17,13 @@ PeerPort::PeerPort(cluster::Node& node, std::string secret, std::size_t n_thread
     : node_(node),
       secret_(std::move(secret)),
       executor_(n_threads, "peer"),
-      calls_executor_(kCallThreads, "peer-grpc") {}
+      calls_executor_(kCallThreads, "peer-grpc"),
+      parts_executor_(kCallThreads, "peer-parts") {}
 
 void PeerPort::stop() {
   executor_.stop();
   calls_executor_.stop();
+  parts_executor_.stop();
 }
 
 bool PeerPort::is_admitted(std::string_view secret, const std::string& remote) {

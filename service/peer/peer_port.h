@@ -26,8 +26,8 @@ class PeerPort {
   [[nodiscard]] bool is_admitted(std::string_view secret, const std::string& remote);
   /// The threads for messages of this verb.
   [[nodiscard]] Executor& executor(std::string_view verb) {
-    const bool waits = verb == api::kForwardedCallVerb || verb == cluster::kPartCallVerb;
-    return waits ? calls_executor_ : executor_;
+    if (verb == cluster::kPartCallVerb) return parts_executor_;
+    return verb == api::kForwardedCallVerb ? calls_executor_ : executor_;
   }
   [[nodiscard]] Result<std::string> answer(std::string_view verb, std::string_view body);
 
@@ -37,9 +37,10 @@ class PeerPort {
   std::atomic<api::ForwardedCalls*> calls_ = nullptr;
   LogLimit repeated_;
   Executor executor_;
-  /// Forwarded calls and those for parts wait for replication: they must not take the threads that
-  /// it needs.
+  /// Forwarded calls wait for replication, as those for parts do: they must not take its threads.
   Executor calls_executor_;
+  /// Forwarded calls may ask for parts of collections, and these for no other node.
+  Executor parts_executor_;
 };
 
 }  // namespace quiver::service

@@ -107,6 +107,11 @@ TEST_F(SpreadClusterTest, TheCatalogKnowsItByOneName) {
   }
   EXPECT_FALSE(catalog.create_collection("first", spread_config(1, 2)));
   EXPECT_FALSE(catalog.update_aliases({engine::CreateAlias{"docs", "docs"}}));
+  EXPECT_FALSE(catalog.update_aliases({engine::CreateAlias{"docs/0", "part"}}));
+  EXPECT_FALSE(catalog.collection("docs/0"));
+  EXPECT_FALSE(*catalog.drop_collection("docs/0"));
+  EXPECT_EQ(*catalog.collection("docs"), *catalog.collection("first"));
+  EXPECT_EQ(catalog.collection_if_open("docs"), *catalog.collection("docs"));
   const auto dropped = catalog.drop_collection("docs");
   ASSERT_TRUE(dropped && *dropped);
   const Keys keys("quiver");

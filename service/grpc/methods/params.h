@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/model/reports.h"
+#include "service/api/collections.h"
 #include "service/api/fresh_reads.h"
 #include "service/api/runtime.h"
 #include "service/grpc/rpc.h"
@@ -43,6 +44,7 @@ Decoded<> with_readable(Rpc& rpc, const Request& request, Work work) {
   if (!must_be_fresh(rpc, request)) {
     return with_collection(rpc, request.collection_name(), std::move(work));
   }
+  api::note_waits(rpc, request.collection_name());
   return on_executor(rpc, rpc.runtime().blocking(), [&request, work](Rpc& call) -> Decoded<> {
     std::optional<double> seconds = call.seconds_left();
     if (request.has_timeout() && request.timeout() > 0) seconds = request.timeout();
