@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kPartPatience{5000};
 constexpr std::chrono::milliseconds kPatienceForGone{300};
-constexpr int kMostFollowing = 20;
 constexpr std::chrono::milliseconds kFollowAgain{100};
 
 /// `first` as the configuration of a part that is configured like `own` now.
@@ -245,7 +244,8 @@ Result<> NodeImpl::change_spread_config(
     return fail(was_late ? Error(Code::kUnavailable, sent.error().message()) : sent.error());
   }
   Result<> behind;
-  for (int attempt = 0; attempt < kMostFollowing; ++attempt) {
+  const Deadline patience = Deadline::after(2 * kPartPatience);
+  while (!patience.has_passed()) {
     QV_TRY(state, fetch_state());
     if (state.n_parts(name) == 0) return no_such_part(name);
     const auto& first = state.collections.at(part_name(name, 0)).config;
