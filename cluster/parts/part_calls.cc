@@ -141,7 +141,18 @@ class Part final : public Collection, public std::enable_shared_from_this<Part> 
     unknown.optimizer_error = fmt::format("shard {}: {}", name_, info.error().message());
     return unknown;
   }
-  [[nodiscard]] engine::OptimizationReport optimizations() const override { return {}; }
+  [[nodiscard]] engine::OptimizationReport optimizations() const override {
+    return report<engine::OptimizationReport>(
+        PartVerb::kOptimizations, [](Collection& part) { return part.optimizations(); });
+  }
+  [[nodiscard]] std::vector<engine::SegmentIndexInfo> segment_indexes() const override {
+    return report<std::vector<engine::SegmentIndexInfo>>(
+        PartVerb::kSegmentIndexes, [](Collection& part) { return part.segment_indexes(); });
+  }
+  [[nodiscard]] std::vector<engine::SegmentAttributesInfo> segment_attributes() const override {
+    return report<std::vector<engine::SegmentAttributesInfo>>(
+        PartVerb::kSegmentAttributes, [](Collection& part) { return part.segment_attributes(); });
+  }
   [[nodiscard]] std::vector<engine::ShardInfo> shards() const override {
     auto shards = ask<std::vector<engine::ShardInfo>>(
         PartVerb::kShards, Deadline::none(),
@@ -258,6 +269,14 @@ class Part final : public Collection, public std::enable_shared_from_this<Part> 
         operations, terms.ack);
   }
 
+  /// Nothing if the part cannot be asked: `info` says so.
+  template <class T, class ReportHere>
+  T report(PartVerb verb, const ReportHere& report_here) const {
+    auto reported = ask<T>(verb, Deadline::none(),
+                           [&](Collection& part) { return Result<T>(report_here(part)); });
+    return reported ? *std::move(reported) : T();
+  }
+
   [[nodiscard]] Error error_of(PartVerb verb, const Error& error) const {
     // A change whose outcome is not known is refused for now, as others are.
     const bool is_unknown = is_change(verb) && error.code() == Code::kDeadlineExceeded;
@@ -323,6 +342,9 @@ std::string describe_messages() {
   describe_type<engine::Aggregate>(out, seen);
   describe_type<engine::CollectionInfo>(out, seen);
   describe_type<engine::ShardInfo>(out, seen);
+  describe_type<engine::OptimizationReport>(out, seen);
+  describe_type<engine::SegmentIndexInfo>(out, seen);
+  describe_type<engine::SegmentAttributesInfo>(out, seen);
   describe_type<engine::Operation>(out, seen);
   describe_type<engine::UpdateResult>(out, seen);
   describe_type<payload::FieldIndex>(out, seen);
@@ -394,6 +416,13 @@ Result<std::string> answer_question(Collection& part, std::string_view message) 
       return encode_result(Result<engine::CollectionInfo>(part.info()));
     case PartVerb::kShards:
       return encode_result(Result<std::vector<engine::ShardInfo>>(part.shards()));
+    case PartVerb::kOptimizations:
+      return encode_result(Result<engine::OptimizationReport>(part.optimizations()));
+    case PartVerb::kSegmentIndexes:
+      return encode_result(Result<std::vector<engine::SegmentIndexInfo>>(part.segment_indexes()));
+    case PartVerb::kSegmentAttributes:
+      return encode_result(
+          Result<std::vector<engine::SegmentAttributesInfo>>(part.segment_attributes()));
     case PartVerb::kUpdate: {
       QV_TRY(auto arguments, (read_arguments<std::vector<engine::Operation>, engine::Ack>(in)));
       auto& [operations, ack] = arguments;

@@ -34,6 +34,9 @@ enum class PartVerb : std::uint8_t {
   kAggregate,
   kInfo,
   kShards,
+  kOptimizations,
+  kSegmentIndexes,
+  kSegmentAttributes,
   kWaitUntilFresh,
   // Changes: the node that leads the part.
   kUpdate,

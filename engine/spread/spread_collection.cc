@@ -90,6 +90,18 @@ void add_info(CollectionInfo part, CollectionInfo& all) {
   add_vector_indexes(std::move(part.vector_indexes), all.vector_indexes);
 }
 
+/// Each part has one shard, which it calls 0.
+void number_shard(OptimizationReport& report, std::uint32_t shard) {
+  for (auto& queued : report.queued) queued.segment.shard = shard;
+  for (auto& segment : report.idle) segment.shard = shard;
+  for (auto* states : {&report.running, &report.completed}) {
+    for (auto& state : *states) {
+      state.shard = shard;
+      for (auto& segment : state.segments) segment.shard = shard;
+    }
+  }
+}
+
 /// The records of several parts in the order of `ids`.
 template <class T>
 std::vector<T> in_order_of(const std::vector<PointId>& ids, std::vector<std::vector<T>> parts) {
@@ -160,8 +172,9 @@ CollectionInfo SpreadCollection::info() const {
 
 OptimizationReport SpreadCollection::optimizations() const {
   OptimizationReport all;
-  for (const auto& part : parts_) {
-    auto report = part->optimizations();
+  for (std::uint32_t i = 0; i < parts_.size(); ++i) {
+    auto report = parts_[i]->optimizations();
+    number_shard(report, i);
     append(all.queued, std::move(report.queued));
     append(all.idle, std::move(report.idle));
     append(all.running, std::move(report.running));

@@ -132,6 +132,10 @@ def test_each_node_knows_where_the_shards_are(cluster, name):
         assert sum(1 for p in view(node)["placements"] if p["collection"] == name) == SHARDS
         assert [c["name"] for c in node.get("/collections").result["collections"]].count(name) == 1
         assert node.get(f"/collections/{name}%2F0").status == 404
+        indexes = node.get(f"/v1/collections/{name}/indexes").result["indexes"]
+        assert {index["shard"] for index in indexes} == set(range(SHARDS))
+        summary = node.get(f"/collections/{name}/optimizations").result["summary"]
+        assert summary["idle_segments"] + summary["queued_segments"] >= 1
     assert all_points == 160
     table = subprocess.run([binary(), "cluster", "status", "--url", url(cluster.nodes[0])], capture_output=True, text=True, check=True)
     assert f"{name}/{SHARDS - 1}" in table.stdout

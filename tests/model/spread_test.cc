@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -298,6 +299,11 @@ TEST_F(SpreadTest, OtherReadsAnswerAsOneCollection) {
     EXPECT_EQ(info.n_points, sum.n_points);
     EXPECT_EQ(sum.config.shard_number, kParts);
     EXPECT_EQ(spread_->shards().size(), kParts);
+    std::set<std::uint32_t> shards;
+    for (const auto& segment : spread_->segment_indexes()) shards.insert(segment.shard);
+    EXPECT_EQ(shards.size(), kParts);
+    const auto report = spread_->optimizations();
+    for (const auto& state : report.completed) EXPECT_LT(state.shard, kParts);
   });
 }
 
