@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/query/stages/field_query.h"
 #include "engine/query/stages/stages.h"
 #include "engine/segment/columns.h"
 #include "engine/segment/segment_rows.h"
