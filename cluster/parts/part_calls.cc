@@ -366,6 +366,13 @@ Result<PartQuestion> take_question(codec::Reader& in) {
                           question.version, kPartCallsVersion));
 }
 
+/// Of a question with one argument.
+template <class Request, class Answer>
+Result<std::string> answer_one(codec::Reader& in, const Answer& answer) {
+  QV_TRY(const auto arguments, read_arguments<Request>(in));
+  return encode_result(answer(std::get<0>(arguments)));
+}
+
 }  // namespace
 
 Result<PartQuestion> read_question(std::string_view message) {
@@ -384,34 +391,27 @@ Result<std::string> answer_question(Collection& part, std::string_view message) 
       const auto& [search, wanted] = arguments;
       return encode_result(part.find(search, wanted, cancel));
     }
-    case PartVerb::kCountTerms: {
-      QV_TRY(const auto arguments, read_arguments<engine::Query>(in));
-      return encode_result(part.count_terms(std::get<0>(arguments), cancel));
-    }
-    case PartVerb::kRetrieve: {
-      QV_TRY(const auto arguments, read_arguments<engine::RetrieveRequest>(in));
-      return encode_result(part.retrieve(std::get<0>(arguments)));
-    }
-    case PartVerb::kExplain: {
-      QV_TRY(const auto arguments, read_arguments<engine::ExplainRequest>(in));
-      return encode_result(part.explain(std::get<0>(arguments), cancel));
-    }
-    case PartVerb::kScroll: {
-      QV_TRY(const auto arguments, read_arguments<engine::ScrollRequest>(in));
-      return encode_result(part.scroll(std::get<0>(arguments), cancel));
-    }
-    case PartVerb::kCount: {
-      QV_TRY(const auto arguments, read_arguments<engine::CountRequest>(in));
-      return encode_result(part.count(std::get<0>(arguments), cancel));
-    }
-    case PartVerb::kFacet: {
-      QV_TRY(const auto arguments, read_arguments<engine::FacetRequest>(in));
-      return encode_result(part.facet(std::get<0>(arguments), cancel));
-    }
-    case PartVerb::kAggregate: {
-      QV_TRY(const auto arguments, read_arguments<engine::AggregateRequest>(in));
-      return encode_result(part.aggregate(std::get<0>(arguments), cancel));
-    }
+    case PartVerb::kCountTerms:
+      return answer_one<engine::Query>(
+          in, [&](const auto& request) { return part.count_terms(request, cancel); });
+    case PartVerb::kRetrieve:
+      return answer_one<engine::RetrieveRequest>(
+          in, [&](const auto& request) { return part.retrieve(request); });
+    case PartVerb::kExplain:
+      return answer_one<engine::ExplainRequest>(
+          in, [&](const auto& request) { return part.explain(request, cancel); });
+    case PartVerb::kScroll:
+      return answer_one<engine::ScrollRequest>(
+          in, [&](const auto& request) { return part.scroll(request, cancel); });
+    case PartVerb::kCount:
+      return answer_one<engine::CountRequest>(
+          in, [&](const auto& request) { return part.count(request, cancel); });
+    case PartVerb::kFacet:
+      return answer_one<engine::FacetRequest>(
+          in, [&](const auto& request) { return part.facet(request, cancel); });
+    case PartVerb::kAggregate:
+      return answer_one<engine::AggregateRequest>(
+          in, [&](const auto& request) { return part.aggregate(request, cancel); });
     case PartVerb::kInfo:
       return encode_result(Result<engine::CollectionInfo>(part.info()));
     case PartVerb::kShards:
@@ -433,10 +433,9 @@ Result<std::string> answer_question(Collection& part, std::string_view message) 
       const auto& [index, ack] = arguments;
       return encode_result(part.create_index(index, ack));
     }
-    case PartVerb::kDropIndex: {
-      QV_TRY(const auto arguments, read_arguments<std::string>(in));
-      return encode_result(part.drop_index(std::get<0>(arguments)));
-    }
+    case PartVerb::kDropIndex:
+      return answer_one<std::string>(in,
+                                     [&](const auto& request) { return part.drop_index(request); });
     case PartVerb::kWaitUntilFresh:
     case PartVerb::kSetConfig:
     case PartVerb::kChangeReplicas:

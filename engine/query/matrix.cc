@@ -18,17 +18,9 @@ namespace {
 constexpr std::uint64_t kMaxEntries = 16'777'216;
 constexpr std::size_t kPairsBetweenChecks = 64;
 
-/// Points drawn at random from those that have the vector, ascending by id.
+/// The points of `sample_query`, ascending by id.
 Result<Candidates> draw_sample(const SearchEnvironment& environment, const MatrixRequest& request) {
-  payload::Filter filter;
-  filter.must = {payload::HasVector{request.using_field}};
-  if (request.filter) {
-    filter.must.emplace_back(std::make_shared<const payload::Filter>(*request.filter));
-  }
-  Query query;
-  query.kind = Sample{};
-  query.filter = std::move(filter);
-  query.limit = request.sample;
+  const Query query = sample_query(request);
   QV_TRY(auto ranking, Plan(query).rank(environment));
   std::sort(ranking.candidates.begin(), ranking.candidates.end(),
             [](const Candidate& a, const Candidate& b) { return a.id < b.id; });
@@ -73,6 +65,19 @@ Result<std::vector<MatrixEntry>> nearest_others(const SearchEnvironment& environ
 }
 
 }  // namespace
+
+Query sample_query(const MatrixRequest& request) {
+  payload::Filter filter;
+  filter.must = {payload::HasVector{request.using_field}};
+  if (request.filter) {
+    filter.must.emplace_back(std::make_shared<const payload::Filter>(*request.filter));
+  }
+  Query query;
+  query.kind = Sample{};
+  query.filter = std::move(filter);
+  query.limit = request.sample;
+  return query;
+}
 
 Result<DistanceMatrix> compare_sample(const SearchEnvironment& environment,
                                       const MatrixRequest& request) {

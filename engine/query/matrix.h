@@ -7,6 +7,9 @@
 
 namespace quiver::engine {
 
+/// Draws the request's points at random from those that have the vector.
+[[nodiscard]] Query sample_query(const MatrixRequest& request);
+
 /// As Collection::distance_matrix.
 [[nodiscard]] Result<DistanceMatrix> compare_sample(const SearchEnvironment& environment,
                                                     const MatrixRequest& request);

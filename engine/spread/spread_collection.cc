@@ -90,6 +90,17 @@ void add_info(CollectionInfo part, CollectionInfo& all) {
   add_vector_indexes(std::move(part.vector_indexes), all.vector_indexes);
 }
 
+/// All of `parts`, each with the number of its part as `shard`.
+template <class T>
+std::vector<T> numbered(std::vector<std::vector<T>> parts, std::uint32_t T::*shard) {
+  std::vector<T> all;
+  for (std::uint32_t i = 0; i < parts.size(); ++i) {
+    for (auto& info : parts[i]) info.*shard = i;
+    append(all, std::move(parts[i]));
+  }
+  return all;
+}
+
 /// Each part has one shard, which it calls 0.
 void number_shard(OptimizationReport& report, std::uint32_t shard) {
   for (auto& queued : report.queued) queued.segment.shard = shard;
@@ -161,56 +172,49 @@ std::shared_ptr<const CollectionConfig> SpreadCollection::config() const {
   return config;
 }
 
+template <class Ask>
+auto SpreadCollection::reports(Ask ask) const
+    -> std::vector<std::invoke_result_t<Ask, const Collection&>> {
+  std::vector<std::invoke_result_t<Ask, const Collection&>> reports(parts_.size());
+  executor_.parallel_for(parts_.size(), [&](std::size_t i) { reports[i] = ask(*parts_[i]); });
+  return reports;
+}
+
 CollectionInfo SpreadCollection::info() const {
-  std::vector<CollectionInfo> infos(parts_.size());
-  executor_.parallel_for(parts_.size(), [&](std::size_t i) { infos[i] = parts_[i]->info(); });
   CollectionInfo all;
-  for (auto& info : infos) add_info(std::move(info), all);
+  for (auto& info : reports([](const Collection& part) { return part.info(); })) {
+    add_info(std::move(info), all);
+  }
   all.config = *config();
   return all;
 }
 
 OptimizationReport SpreadCollection::optimizations() const {
+  auto parts = reports([](const Collection& part) { return part.optimizations(); });
   OptimizationReport all;
-  for (std::uint32_t i = 0; i < parts_.size(); ++i) {
-    auto report = parts_[i]->optimizations();
-    number_shard(report, i);
-    append(all.queued, std::move(report.queued));
-    append(all.idle, std::move(report.idle));
-    append(all.running, std::move(report.running));
-    append(all.completed, std::move(report.completed));
+  for (std::uint32_t i = 0; i < parts.size(); ++i) {
+    number_shard(parts[i], i);
+    append(all.queued, std::move(parts[i].queued));
+    append(all.idle, std::move(parts[i].idle));
+    append(all.running, std::move(parts[i].running));
+    append(all.completed, std::move(parts[i].completed));
   }
   return all;
 }
 
 std::vector<SegmentIndexInfo> SpreadCollection::segment_indexes() const {
-  std::vector<SegmentIndexInfo> all;
-  for (std::uint32_t i = 0; i < parts_.size(); ++i) {
-    auto infos = parts_[i]->segment_indexes();
-    for (auto& info : infos) info.shard = i;
-    append(all, std::move(infos));
-  }
-  return all;
+  return numbered(reports([](const Collection& part) { return part.segment_indexes(); }),
+                  &SegmentIndexInfo::shard);
 }
 
 std::vector<SegmentAttributesInfo> SpreadCollection::segment_attributes() const {
-  std::vector<SegmentAttributesInfo> all;
-  for (std::uint32_t i = 0; i < parts_.size(); ++i) {
-    auto infos = parts_[i]->segment_attributes();
-    for (auto& info : infos) info.shard = i;
-    append(all, std::move(infos));
-  }
-  return all;
+  return numbered(reports([](const Collection& part) { return part.segment_attributes(); }),
+                  &SegmentAttributesInfo::shard);
 }
 
 std::vector<ShardInfo> SpreadCollection::shards() const {
-  std::vector<ShardInfo> all;
-  for (std::uint32_t i = 0; i < parts_.size(); ++i) {
-    auto infos = parts_[i]->shards();
-    for (auto& info : infos) info.number = i;
-    append(all, std::move(infos));
-  }
-  return all;
+  return numbered(reports([](const Collection& part) { return part.shards(); }),
+                  &ShardInfo::number);
 }
 
 // Changes.
@@ -226,9 +230,10 @@ Result<> SpreadCollection::update(std::vector<Operation> operations, const Updat
   auto pieces = split_by_part(std::move(operations), static_cast<std::uint32_t>(parts_.size()));
   // Nothing to change: the first part answers that it leads.
   const auto has_work = [](const auto& piece) { return !piece.operations.empty(); };
-  const auto n_asked = std::max<std::size_t>(1, std::ranges::count_if(pieces, has_work));
-  auto join = std::make_shared<UpdateJoin>(n_asked, n_operations, terms.ack, std::move(done));
-  const bool is_idle = std::ranges::none_of(pieces, has_work);
+  const auto n_with_work = static_cast<std::size_t>(std::ranges::count_if(pieces, has_work));
+  const bool is_idle = n_with_work == 0;
+  auto join = std::make_shared<UpdateJoin>(is_idle ? 1 : n_with_work, n_operations, terms.ack,
+                                           std::move(done));
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (!has_work(pieces[i]) && !(is_idle && i == 0)) continue;
     auto numbers = std::move(pieces[i].numbers);
@@ -305,12 +310,8 @@ Result<> SpreadCollection::resolve_ids(Query& query, const ShardSelector& shards
 Result<> SpreadCollection::add_term_counts(Query& query, const CollectionConfig& config,
                                            const Cancel& cancel) const {
   for (const auto& [node, question] : counted_nodes(query, config)) {
-    QV_TRY(const auto parts, ask_all([&question = question, &cancel](Collection& part) {
-             return part.count_terms(question, cancel);
-           }));
-    CorpusCounts all;
-    for (const auto& part : parts) add_counts(part, all);
-    node->params.counts = std::make_shared<const CorpusCounts>(std::move(all));
+    QV_TRY(auto counts, count_terms(question, cancel));
+    node->params.counts = std::make_shared<const CorpusCounts>(std::move(counts));
   }
   return {};
 }
@@ -422,15 +423,7 @@ Result<DistanceMatrix> SpreadCollection::distance_matrix(const MatrixRequest& re
   QV_TRY(check_no_keys(request.shards));
   const auto config = this->config();
   QV_TRY(config->field(request.using_field));
-  Query sample;
-  sample.kind = Sample{};
-  sample.filter.emplace();
-  sample.filter->must = {payload::HasVector{request.using_field}};
-  if (request.filter) {
-    sample.filter->must.emplace_back(std::make_shared<const payload::Filter>(*request.filter));
-  }
-  sample.limit = request.sample;
-  QV_TRY(const auto found, gather({sample}, {false, true}, cancel));
+  QV_TRY(const auto found, gather({sample_query(request)}, {false, true}, cancel));
   MatrixRequest of_sample = request;
   of_sample.filter.reset();
   QV_TRY(const auto rows, snapshot_of_found(found, *config));

@@ -77,6 +77,10 @@ class SpreadCollection final : public Collection {
   template <class Ask>
   [[nodiscard]] auto ask_all(Ask ask) const
       -> Result<std::vector<typename std::invoke_result_t<Ask, Collection&>::value_type>>;
+  /// What all parts report of themselves, asked at a time.
+  template <class Ask>
+  [[nodiscard]] auto reports(Ask ask) const
+      -> std::vector<std::invoke_result_t<Ask, const Collection&>>;
   /// Replaces ids in place of vectors by the vectors of these points.
   [[nodiscard]] Result<> resolve_ids(Query& query, const ShardSelector& shards) const;
   [[nodiscard]] Result<> add_term_counts(Query& query, const CollectionConfig& config,
