@@ -33,6 +33,7 @@ struct Settings {
   ClusterSettings cluster;
   std::string identity = "quiver";       ///< "quiver" or "qdrant"
   std::uint64_t memory_limit_bytes = 0;  ///< 0: a share of what the machine allows
+  std::uint64_t held_memory_bytes = std::uint64_t{1} << 40;  ///< at most a share of the limit
 
   Settings();
 };

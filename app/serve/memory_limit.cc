@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/observe/held_memory.h"
 #include "base/observe/log.h"
 #include "base/observe/memory.h"
 #include "base/observe/memory_budget.h"
@@ -45,6 +46,7 @@ void set_memory_limit(Settings& settings) {
   const std::uint64_t limit = configured != 0 ? configured : usual_memory_limit();
   process_memory().set_limit(limit);
   keep_heaps_small(limit);
+  held_memory().set_limit(std::min(settings.held_memory_bytes, usual_held_memory_limit(limit)));
   lower(settings.database.block_cache_bytes, limit, kParts, "storage.block_cache_mb");
   lower(settings.database.write_buffer_bytes, limit, kParts, "storage.write_buffer_mb");
   lower(settings.database.max_queued_bytes, limit, kParts, "storage.max_queued_mb");

@@ -53,12 +53,14 @@ class MappedFile {
   virtual void advise_sequential() const {}
   virtual void advise_random() const {}
   virtual void advise_willneed() const {}
-  /// For files that are read in full repeatedly: asks for huge pages, which cost fewer TLB misses,
-  /// where the system supports them for files.
-  virtual void advise_huge_pages() const {}
+  /// Copies a large file into huge pages, in its place, if there is memory for that: reads at
+  /// scattered places then miss the TLB less (base/io/huge_pages.h). Answers whether it did. To be
+  /// called before others read the file. No effect on a directory in memory.
+  virtual bool hold_in_huge_pages() const { return false; }
   /// Keeps the whole pages inside `range`, a part of `bytes`, as told; kCached at first. Ranges of
-  /// different calls are the same or disjoint. No effect on a directory in memory.
-  /// kResourceExhausted if the system locks no more pages; the range is kCached then.
+  /// different calls are the same or disjoint. Where one is kCold, a file that is held in huge
+  /// pages is no longer. No effect on a directory in memory. kResourceExhausted if the system locks
+  /// no more pages; the range is kCached then.
   virtual Result<> place(Bytes range, MemoryPlacement placement) const;
 
  protected:

@@ -20,6 +20,7 @@
 #include "base/io/descriptor.h"
 #include "base/io/file.h"
 #include "base/io/file_tree.h"
+#include "base/io/huge_pages.h"
 #include "base/io/mapped_region.h"
 #include "base/mutex.h"
 
@@ -55,7 +56,12 @@ class RealMappedFile final : public MappedFile {
   void advise_sequential() const override { advise(MADV_SEQUENTIAL); }
   void advise_random() const override { advise(MADV_RANDOM); }
   void advise_willneed() const override { advise(MADV_WILLNEED); }
-  void advise_huge_pages() const override { advise(MADV_HUGEPAGE); }
+  bool hold_in_huge_pages() const override {
+    MutexLock lock(mutex_);
+    if (copy_ != nullptr || bytes_.empty()) return copy_ != nullptr;
+    copy_ = HugePageCopy::put(address(), bytes_.size());
+    return copy_ != nullptr;
+  }
   Result<> place(Bytes range, MemoryPlacement placement) const override {
     const Bytes pages = whole_pages(range);
     if (pages.empty()) return {};
@@ -63,6 +69,10 @@ class RealMappedFile final : public MappedFile {
     const auto [found, is_new] = placed_.try_emplace(pages.data(), MemoryPlacement::kCached);
     MemoryPlacement& now = found->second;
     if (now == placement) return {};
+    if (placement == MemoryPlacement::kCold && copy_ != nullptr) {
+      QV_TRY(copy_->end());
+      copy_.reset();
+    }
     void* begin = const_cast<std::byte*>(pages.data());
     if (now == MemoryPlacement::kPinned) (void)::munlock(begin, pages.size());
     if (now == MemoryPlacement::kCold) (void)::madvise(begin, pages.size(), MADV_NORMAL);
@@ -109,6 +119,7 @@ class RealMappedFile final : public MappedFile {
   MappedRegion region_;
   const std::string path_;  ///< when the file was opened
   mutable Mutex mutex_;
+  mutable std::unique_ptr<HugePageCopy> copy_ QV_GUARDED_BY(mutex_);  ///< if it is held in them
   mutable std::map<const std::byte*, MemoryPlacement> placed_ QV_GUARDED_BY(mutex_);
 };
 

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 
+#include "base/observe/held_memory.h"
 #include "base/observe/memory_budget.h"
 #include "base/observe/metrics.h"
 
@@ -90,6 +91,8 @@ void add_memory(MetricsText& text) {
         state.private_bytes);
   gauge("memory_promised_bytes", "Memory that running jobs may take, some of which they hold",
         state.promised_bytes);
+  gauge("memory_held_bytes", "Copies of index files in huge pages, part of the private memory",
+        held_memory().n_bytes());
   text.sample("memory_refusals_total", "Requests refused because there was no memory for them",
               MetricType::kCounter, {}, static_cast<double>(state.n_refused));
 }

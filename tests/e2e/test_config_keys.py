@@ -253,6 +253,25 @@ def check_memory_limit(servers):
     assert comes_true(takes_few), answers[-1].text
 
 
+def check_huge_pages(servers):
+    """Second codes of 4,096 x 2,200 are larger than 8 MiB."""
+    def held(changes):
+        server = servers.new({"optimizer.idle_seal_s": 0.05} | changes)
+        server.put("/collections/c", {"vectors": {"size": 4096, "distance": "Dot"}})
+        for first in range(0, 2200, 550):
+            points = [{"id": i, "vector": [(i * j) % 7 for j in range(4096)]} for i in range(first, first + 550)]
+            assert server.put("/collections/c/points?wait=true", {"points": points}).status == 200
+        assert comes_true(lambda: server.get("/collections/c").result["indexed_vectors_count"] == 2200)
+        n_bytes = server.metric("memory_held_bytes")
+        server.stop()
+        return n_bytes
+
+    modes = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    has_huge_pages = modes.exists() and "[never]" not in modes.read_text()
+    assert (held({}) > 8 << 20) == has_huge_pages
+    assert held({"memory.huge_pages_mb": 0}) == 0
+
+
 def check_strict_mode(servers):
     for group, expected in ("usual", None), ("changed", {"enabled": True, "search_max_batchsize": 100}):
         servers[group].put("/collections/strict", VECTORS)
@@ -806,6 +825,7 @@ CHECKS = {
     "storage.strict_mode": check_strict_mode,
     "storage.snapshots_dir": check_snapshots_dir,
     "memory.limit_mb": check_memory_limit,
+    "memory.huge_pages_mb": check_huge_pages,
     "scrub.mb_per_s": check_scrub,
     "scrub.period_s": check_scrub,
     "service.host": check_place,

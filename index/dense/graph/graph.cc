@@ -119,8 +119,8 @@ Result<> Graph::remove(Directory& directory) {
 Result<Graph> Graph::open(const Directory& directory, const GraphColumn& column,
                           std::uint64_t& n_bytes) {
   Graph graph;
-  QV_TRY(const auto reader,
-         open_index_file(directory, kLinksFile, kLinksFormat, column.n_rows, n_bytes));
+  QV_TRY(const auto reader, open_index_file(directory, kLinksFile, kLinksFormat, column.n_rows,
+                                            n_bytes, Reads::kScattered));
   QV_TRY(const auto facts, reader.get<GraphFacts>(kGraphFacts, 0, 1));
   graph.facts_ = facts[0];
   const GraphFacts& f = graph.facts_;
@@ -129,8 +129,8 @@ Result<Graph> Graph::open(const Directory& directory, const GraphColumn& column,
                         f.n_bits >= 1 && f.n_bits <= 8 && f.n == column.n_present;
   if (!is_whole) return reader.damaged("facts do not belong to the column");
   QV_TRY(graph.read_links(reader, column.n_rows));
-  QV_TRY(const auto codes,
-         open_index_file(directory, kCodesFile, kCodesFormat, column.n_rows, n_bytes));
+  QV_TRY(const auto codes, open_index_file(directory, kCodesFile, kCodesFormat, column.n_rows,
+                                           n_bytes, Reads::kScattered));
   graph.node_bytes_ = graph.blocks(0).block_bytes() * (f.degree / CodeBlocks::kRows);
   QV_TRY(graph.blocks_, codes.get<std::byte>(kGraphCodes, 0, f.n * graph.node_bytes_));
   return graph;

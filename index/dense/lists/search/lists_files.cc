@@ -74,22 +74,22 @@ Result<bool> write_lists(const RowSource& source, const ListsBuildParams& params
 Result<OpenLists> open_lists(const Directory& directory, const ListsColumn& column) {
   std::uint64_t n_bytes = 0;
   const Similarity similarity = similarity_of(column.schema.metric);
-  QV_TRY(const auto reader,
-         open_index_file(directory, kListsFile, kListsFormat, column.n_rows, n_bytes));
+  QV_TRY(const auto reader, open_index_file(directory, kListsFile, kListsFormat, column.n_rows,
+                                            n_bytes, Reads::kScattered));
   QV_TRY(auto lists, Partition::open(reader, column.schema, column.n_rows));
   std::optional<ByteRows> second;
   if (const std::uint32_t bits = lists.facts().refine_bits; bits != 0) {
     if (!check_refine_bits(bits)) {
       return fail(Code::kDataLoss, fmt::format("a dense index has second codes of {} bits", bits));
     }
-    QV_TRY(const auto rows,
-           open_index_file(directory, kSecondFile, kSecondFormat, column.n_rows, n_bytes));
+    QV_TRY(const auto rows, open_index_file(directory, kSecondFile, kSecondFormat, column.n_rows,
+                                            n_bytes, Reads::kScattered));
     QV_TRY(second, ByteRows::open(rows, similarity, lists.facts().padded_dim, bits, column.n_rows));
   }
   std::optional<SignRows> signs;
   if (reader.has(kHasSigns)) {
-    QV_TRY(const auto rows,
-           open_index_file(directory, kSignsFile, kSignsFormat, column.n_rows, n_bytes));
+    QV_TRY(const auto rows, open_index_file(directory, kSignsFile, kSignsFormat, column.n_rows,
+                                            n_bytes, Reads::kScattered));
     QV_TRY(signs, SignRows::open(rows, similarity, lists.facts().padded_dim, column.n_rows));
   }
   return OpenLists{CandidateSearch({std::move(lists), std::move(second), std::move(signs)},

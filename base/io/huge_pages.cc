@@ -1,0 +1,99 @@
+#include "base/io/huge_pages.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "base/observe/held_memory.h"
+
+namespace quiver {
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+/// Smaller files fit into caches, and the TLB knows most of their pages.
+constexpr std::size_t kLeastCopied = 4 * kHugePage;
+
+/// What the system gives to those who ask for it.
+bool has_huge_pages() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  const std::string modes{std::istreambuf_iterator<char>(file), {}};
+  return modes.find("[always]") != std::string::npos ||
+         modes.find("[madvise]") != std::string::npos;
+}
+
+/// Anonymous memory whose address has the same place in its huge page as `like`, so that it can be
+/// moved there as huge pages. nullptr if there is none.
+void* new_memory(std::size_t size, void* like) {
+  const std::size_t reserved = size + kHugePage;
+  void* const begin =
+      ::mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (begin == MAP_FAILED) return nullptr;
+  const auto place = [](void* at) { return reinterpret_cast<std::uintptr_t>(at) % kHugePage; };
+  const std::size_t before = (place(like) + kHugePage - place(begin)) % kHugePage;
+  auto* const memory = static_cast<std::byte*>(begin) + before;
+  if (before != 0) (void)::munmap(begin, before);
+  if (const std::size_t after = kHugePage - before; after != 0)
+    (void)::munmap(memory + size, after);
+  (void)::madvise(memory, size, MADV_HUGEPAGE);
+  (void)::madvise(memory, size, MADV_DONTDUMP);
+  return memory;
+}
+
+std::size_t size_in_pages(std::size_t size) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return (size + page - 1) / page * page;
+}
+
+bool move_to(void* from, std::size_t size, void* to) {
+  return ::mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
+}
+
+}  // namespace
+
+std::unique_ptr<HugePageCopy> HugePageCopy::put(void* address, std::size_t size) {
+  static const bool is_possible = has_huge_pages();
+  const std::size_t n = size_in_pages(size);
+  if (!is_possible || n < kLeastCopied || !held_memory().take(n)) return nullptr;
+  // A length of 0 maps the same pages once more.
+  void* const file = ::mremap(address, 0, n, MREMAP_MAYMOVE);
+  void* const copy = file == MAP_FAILED ? nullptr : new_memory(n, address);
+  if (copy != nullptr) {
+    std::memcpy(copy, address, size);
+    (void)::mprotect(copy, n, PROT_READ);
+    if (move_to(copy, n, address)) {
+      (void)::madvise(file, n, MADV_COLD);
+      return std::unique_ptr<HugePageCopy>(new HugePageCopy(address, n, file));
+    }
+    (void)::munmap(copy, n);
+  }
+  if (file != MAP_FAILED) (void)::munmap(file, n);
+  held_memory().give_back(n);
+  return nullptr;
+}
+
+HugePageCopy::~HugePageCopy() {
+  if (file_ == nullptr) return;
+  (void)::munmap(file_, size_);
+  held_memory().give_back(size_);
+}
+
+Result<> HugePageCopy::end() {
+  if (file_ == nullptr) return {};
+  if (!move_to(file_, size_, address_)) {
+    return fail(Code::kResourceExhausted,
+                fmt::format("a copy of {} bytes in huge pages cannot be given back: {}", size_,
+                            std::strerror(errno)));
+  }
+  file_ = nullptr;
+  held_memory().give_back(size_);
+  return {};
+}
+
+}  // namespace quiver

@@ -1,0 +1,152 @@
+// Files that are held in huge pages.
+#include "base/io/huge_pages.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/io/file.h"
+#include "base/observe/held_memory.h"
+
+namespace quiver {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMiB = 1 << 20;
+/// Held, and its last page is cut.
+constexpr std::size_t kLarge = 9 * kMiB + 4097;
+
+bool system_has_huge_pages() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string modes;
+  std::getline(file, modes);
+  return !modes.empty() && modes.find("[never]") == std::string::npos;
+}
+
+/// Files in a directory that is removed at the end.
+class HugePagesTest : public testing::Test {
+ protected:
+  HugePagesTest() {
+    std::string path = testing::TempDir() + "quiver-XXXXXX";
+    path_ = ::mkdtemp(path.data());
+    directory_ = *open_real_directory(path_.string());
+  }
+  ~HugePagesTest() override {
+    held_memory().set_limit(1 << 30);
+    fs::remove_all(path_);
+  }
+  void SetUp() override {
+    if (!system_has_huge_pages()) GTEST_SKIP() << "the system has no huge pages";
+    held_memory().set_limit(1 << 30);
+  }
+
+  /// Byte i is a function of i.
+  static std::vector<std::byte> bytes_of_file(std::size_t n_bytes) {
+    std::vector<std::byte> bytes(n_bytes);
+    for (std::size_t i = 0; i < n_bytes; ++i) bytes[i] = static_cast<std::byte>(i * 131 >> 7);
+    return bytes;
+  }
+  std::shared_ptr<const MappedFile> map_file(std::size_t n_bytes) {
+    EXPECT_TRUE(directory_->write_file("f", bytes_of_file(n_bytes)));
+    return *directory_->open_mapped("f");
+  }
+  static bool is_whole(const MappedFile& file) {
+    const auto wanted = bytes_of_file(file.bytes().size());
+    return !file.is_damaged() && std::ranges::equal(file.bytes(), wanted);
+  }
+
+  fs::path path_;
+  std::unique_ptr<Directory> directory_;
+};
+
+TEST_F(HugePagesTest, ALargeFileIsHeldAtItsPlace) {
+  auto file = map_file(kLarge);
+  const std::byte* const before = file->bytes().data();
+  ASSERT_TRUE(file->hold_in_huge_pages());
+  EXPECT_TRUE(file->hold_in_huge_pages());  // still
+  EXPECT_EQ(file->bytes().data(), before);
+  EXPECT_TRUE(is_whole(*file));
+  EXPECT_EQ(held_memory().n_bytes(), 9 * kMiB + 2 * 4096);
+  file.reset();
+  EXPECT_EQ(held_memory().n_bytes(), 0U);
+}
+
+TEST_F(HugePagesTest, SmallFilesStayFiles) {
+  for (const std::size_t n_bytes : {std::size_t{0}, std::size_t{1}, 7 * kMiB}) {
+    const auto file = map_file(n_bytes);
+    EXPECT_FALSE(file->hold_in_huge_pages()) << n_bytes;
+    EXPECT_TRUE(is_whole(*file)) << n_bytes;
+  }
+}
+
+TEST_F(HugePagesTest, WithoutRoomFilesStayFiles) {
+  held_memory().set_limit(15 * kMiB);
+  auto first = map_file(kLarge);
+  EXPECT_TRUE(first->hold_in_huge_pages());
+  const auto second = map_file(kLarge);
+  EXPECT_FALSE(second->hold_in_huge_pages());
+  EXPECT_TRUE(is_whole(*second));
+  first.reset();
+  EXPECT_TRUE(second->hold_in_huge_pages());
+  EXPECT_TRUE(is_whole(*second));
+}
+
+TEST_F(HugePagesTest, AHeldFileNeedsItsFileNoMore) {
+  const auto file = map_file(kLarge);
+  ASSERT_TRUE(file->hold_in_huge_pages());
+  fs::resize_file(path_ / "f", 0);
+  EXPECT_TRUE(is_whole(*file));
+}
+
+TEST_F(HugePagesTest, ColdFilesAreGivenBackWhileOthersRead) {
+  for (int round = 0; round < 5; ++round) {
+    const auto file = map_file(kLarge);
+    ASSERT_TRUE(file->hold_in_huge_pages());
+    bool is_right = true;
+    std::thread reader([&] {
+      for (int i = 0; i < 3; ++i) is_right = is_right && is_whole(*file);
+    });
+    EXPECT_TRUE(file->place(file->bytes(), MemoryPlacement::kCold));
+    reader.join();
+    EXPECT_TRUE(is_right);
+    EXPECT_EQ(held_memory().n_bytes(), 0U);
+    EXPECT_TRUE(file->place(file->bytes(), MemoryPlacement::kCached));
+    EXPECT_TRUE(is_whole(*file));
+  }
+}
+
+TEST_F(HugePagesTest, AFileThatGivesItsPagesBackIsDamagedLikeEveryFile) {
+  const auto file = map_file(kLarge);
+  ASSERT_TRUE(file->hold_in_huge_pages());
+  ASSERT_TRUE(file->place(file->bytes().first(kMiB), MemoryPlacement::kCold));
+  fs::resize_file(path_ / "f", 4096);
+  EXPECT_EQ(file->bytes()[5 * kMiB], std::byte{0});
+  EXPECT_TRUE(file->is_damaged());
+}
+
+TEST_F(HugePagesTest, AFileThatIsUnreadableWhileItIsCopiedIsDamaged) {
+  const auto file = map_file(kLarge);
+  fs::resize_file(path_ / "f", 4 * kMiB);
+  (void)file->hold_in_huge_pages();
+  EXPECT_TRUE(file->is_damaged());
+}
+
+TEST_F(HugePagesTest, HeldPagesCanBePinned) {
+  const auto file = map_file(kLarge);
+  ASSERT_TRUE(file->hold_in_huge_pages());
+  if (!file->place(file->bytes(), MemoryPlacement::kPinned)) GTEST_SKIP() << "RLIMIT_MEMLOCK";
+  EXPECT_TRUE(is_whole(*file));
+  EXPECT_TRUE(file->place(file->bytes(), MemoryPlacement::kCached));
+  EXPECT_TRUE(is_whole(*file));
+}
+
+}  // namespace
+}  // namespace quiver
