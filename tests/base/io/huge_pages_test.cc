@@ -20,9 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMiB = 1 << 20;
+constexpr std::size_t kFileMiB = 1 << 20;
 /// Held, and its last page is cut.
-constexpr std::size_t kLarge = 9 * kMiB + 4097;
+constexpr std::size_t kLarge = 9 * kFileMiB + 4097;
 
 bool system_has_huge_pages() {
   std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -49,21 +49,25 @@ class HugePagesTest : public testing::Test {
   }
 
   /// Byte i is a function of i.
-  static std::vector<std::byte> bytes_of_file(std::size_t n_bytes) {
+  static std::vector<std::byte> patterned_bytes(std::size_t n_bytes) {
     std::vector<std::byte> bytes(n_bytes);
     for (std::size_t i = 0; i < n_bytes; ++i) bytes[i] = static_cast<std::byte>(i * 131 >> 7);
     return bytes;
   }
   std::shared_ptr<const MappedFile> map_file(std::size_t n_bytes) {
-    EXPECT_TRUE(directory_->write_file("f", bytes_of_file(n_bytes)));
-    return *directory_->open_mapped("f");
+    name_ = "file-" + std::to_string(++n_files_);
+    EXPECT_TRUE(directory_->write_file(name_, patterned_bytes(n_bytes)));
+    return *directory_->open_mapped(name_);
   }
+  void cut(std::size_t n_bytes) { fs::resize_file(path_ / name_, n_bytes); }
   static bool is_whole(const MappedFile& file) {
-    const auto wanted = bytes_of_file(file.bytes().size());
+    const auto wanted = patterned_bytes(file.bytes().size());
     return !file.is_damaged() && std::ranges::equal(file.bytes(), wanted);
   }
 
   fs::path path_;
+  int n_files_ = 0;
+  std::string name_;  ///< of the newest file
   std::unique_ptr<Directory> directory_;
 };
 
@@ -74,13 +78,13 @@ TEST_F(HugePagesTest, ALargeFileIsHeldAtItsPlace) {
   EXPECT_TRUE(file->hold_in_huge_pages());  // still
   EXPECT_EQ(file->bytes().data(), before);
   EXPECT_TRUE(is_whole(*file));
-  EXPECT_EQ(held_memory().n_bytes(), 9 * kMiB + 2 * 4096);
+  EXPECT_EQ(held_memory().n_bytes(), 9 * kFileMiB + 2 * 4096);
   file.reset();
   EXPECT_EQ(held_memory().n_bytes(), 0U);
 }
 
 TEST_F(HugePagesTest, SmallFilesStayFiles) {
-  for (const std::size_t n_bytes : {std::size_t{0}, std::size_t{1}, 7 * kMiB}) {
+  for (const std::size_t n_bytes : {std::size_t{0}, std::size_t{1}, 7 * kFileMiB}) {
     const auto file = map_file(n_bytes);
     EXPECT_FALSE(file->hold_in_huge_pages()) << n_bytes;
     EXPECT_TRUE(is_whole(*file)) << n_bytes;
@@ -88,7 +92,7 @@ TEST_F(HugePagesTest, SmallFilesStayFiles) {
 }
 
 TEST_F(HugePagesTest, WithoutRoomFilesStayFiles) {
-  held_memory().set_limit(15 * kMiB);
+  held_memory().set_limit(15 * kFileMiB);
   auto first = map_file(kLarge);
   EXPECT_TRUE(first->hold_in_huge_pages());
   const auto second = map_file(kLarge);
@@ -102,12 +106,12 @@ TEST_F(HugePagesTest, WithoutRoomFilesStayFiles) {
 TEST_F(HugePagesTest, AHeldFileNeedsItsFileNoMore) {
   const auto file = map_file(kLarge);
   ASSERT_TRUE(file->hold_in_huge_pages());
-  fs::resize_file(path_ / "f", 0);
+  cut(0);
   EXPECT_TRUE(is_whole(*file));
 }
 
 TEST_F(HugePagesTest, ColdFilesAreGivenBackWhileOthersRead) {
-  for (int round = 0; round < 5; ++round) {
+  for (int round = 0; round < 3; ++round) {
     const auto file = map_file(kLarge);
     ASSERT_TRUE(file->hold_in_huge_pages());
     bool is_right = true;
@@ -126,15 +130,15 @@ TEST_F(HugePagesTest, ColdFilesAreGivenBackWhileOthersRead) {
 TEST_F(HugePagesTest, AFileThatGivesItsPagesBackIsDamagedLikeEveryFile) {
   const auto file = map_file(kLarge);
   ASSERT_TRUE(file->hold_in_huge_pages());
-  ASSERT_TRUE(file->place(file->bytes().first(kMiB), MemoryPlacement::kCold));
-  fs::resize_file(path_ / "f", 4096);
-  EXPECT_EQ(file->bytes()[5 * kMiB], std::byte{0});
+  ASSERT_TRUE(file->place(file->bytes().first(kFileMiB), MemoryPlacement::kCold));
+  cut(4096);
+  EXPECT_EQ(file->bytes()[5 * kFileMiB], std::byte{0});
   EXPECT_TRUE(file->is_damaged());
 }
 
 TEST_F(HugePagesTest, AFileThatIsUnreadableWhileItIsCopiedIsDamaged) {
   const auto file = map_file(kLarge);
-  fs::resize_file(path_ / "f", 4 * kMiB);
+  cut(4 * kFileMiB);
   (void)file->hold_in_huge_pages();
   EXPECT_TRUE(file->is_damaged());
 }

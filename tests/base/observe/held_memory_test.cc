@@ -7,7 +7,7 @@
 namespace quiver {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kHeldMiB = 1 << 20;
 
 TEST(HeldMemory, GivesUpToItsLimit) {
   HeldMemory memory;
@@ -43,9 +43,9 @@ TEST(HeldMemory, LeavesAQuarterOfTheMemoryLimit) {
   HeldMemory memory;
   memory.set_limit(std::uint64_t{1} << 40);
   const std::uint64_t now = process_memory().state().private_bytes;
-  process_memory().set_limit((now + 64 * kMiB) * 4 / 3);
-  EXPECT_FALSE(memory.take(80 * kMiB));
-  EXPECT_TRUE(memory.take(16 * kMiB));
+  process_memory().set_limit((now + 64 * kHeldMiB) * 4 / 3);
+  EXPECT_FALSE(memory.take(80 * kHeldMiB));
+  EXPECT_TRUE(memory.take(16 * kHeldMiB));
   process_memory().set_limit(0);
 }
 
