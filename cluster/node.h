@@ -121,7 +121,7 @@ struct PlacementView {
 /// Which nodes answer reads of a collection that is on some nodes only.
 struct Holders {
   bool is_here = false;             ///< this one does
-  std::vector<NodeAddress> others;  ///< those that are alive first
+  std::vector<NodeAddress> others;  ///< in the order to ask them: alive first, of these fast ones
 };
 
 /// A change of the nodes that hold a collection. All its shards move together.
@@ -169,6 +169,10 @@ class Node {
   [[nodiscard]] virtual std::optional<Holders> holders(std::string_view collection) const {
     (void)collection;
     return std::nullopt;
+  }
+  /// `node`, one of the `holders`, took this time to answer a read, or to fail.
+  virtual void note_answer(const NodeAddress& node, std::chrono::nanoseconds took) {
+    (void)node, (void)took;
   }
   /// Collections that are on some nodes only, by name.
   [[nodiscard]] virtual std::vector<PlacementView> placements() const { return {}; }

@@ -13,6 +13,7 @@
 
 #include "base/mutex.h"
 #include "base/threads/published.h"
+#include "cluster/answer_times.h"
 #include "cluster/cluster_database.h"
 #include "cluster/committer.h"
 #include "cluster/copies.h"
@@ -54,6 +55,9 @@ class NodeImpl final : public Node,
     return state != nullptr && !state->placed.empty();
   }
   [[nodiscard]] std::optional<Holders> holders(std::string_view collection) const override;
+  void note_answer(const NodeAddress& node, std::chrono::nanoseconds took) override {
+    answer_times_.note(node, took);
+  }
   [[nodiscard]] std::vector<PlacementView> placements() const override;
   [[nodiscard]] std::optional<PlacementView> placement(std::string_view collection) const override;
   [[nodiscard]] Result<> change_replicas(std::string_view collection,
@@ -340,6 +344,7 @@ class NodeImpl final : public Node,
   const Keys keys_;
   Ledger& ledger_;
   PeerClient& peers_;
+  AnswerTimes answer_times_;
   engine::Database* local_ = nullptr;
   Mutex catalog_mutex_;
   std::unique_ptr<ClusterDatabase> database_;

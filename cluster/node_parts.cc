@@ -108,7 +108,10 @@ Result<std::string> NodeImpl::ask_part(const std::string& part, PartVerb verb,
   if (!there) return no_such_part(part);
   Error last(Code::kUnavailable, "no node has it");
   for (const auto& node : there->others) {
+    const auto began = std::chrono::steady_clock::now();
     auto answer = peers_.call(node.peer, kPartCall, message);
+    const bool was_reached = answer || answer.error().code() != Code::kUnavailable;
+    if (was_reached) note_answer(node, std::chrono::steady_clock::now() - began);
     if (answer) return answer;
     last = answer.error();
   }

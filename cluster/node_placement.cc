@@ -133,12 +133,14 @@ std::optional<Holders> NodeImpl::holders(std::string_view collection) const {
     if (node == self_ || !set.answers_reads(node)) continue;
     (state->alive.contains(node) ? holders.others : gone).push_back(member.address);
   }
-  // Each node asks another one first, and always the same: it may keep what others do not.
+  // Each node asks another one first, the same one while that is fast: it may keep what others do
+  // not.
   auto& others = holders.others;
   if (!others.empty()) {
     const auto first = static_cast<std::ptrdiff_t>(self_ / 2 % others.size());
     std::rotate(others.begin(), others.begin() + first, others.end());
   }
+  answer_times_.order(others);
   others.insert(others.end(), gone.begin(), gone.end());
   return holders;
 }

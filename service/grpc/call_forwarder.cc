@@ -4,6 +4,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
 
+#include <chrono>
 #include <utility>
 
 #include "base/mutex.h"
@@ -133,7 +134,12 @@ CallForwarder::Answer CallForwarder::attempt(const Target& target, const std::st
 CallForwarder::Answer CallForwarder::send(const cluster::NodeAddress& node,
                                           const std::string& message, std::string& reason,
                                           api::Effect effect) {
+  const auto began = std::chrono::steady_clock::now();
   const auto bytes = options_.peers->call(node.peer, api::kForwardedCallVerb, message);
+  const bool was_reached = bytes || bytes.error().code() != Code::kUnavailable;
+  if (was_reached && effect == api::Effect::kLocal) {
+    options_.node->note_answer(node, std::chrono::steady_clock::now() - began);
+  }
   if (!bytes) {
     const Error& error = bytes.error();
     reason = error.message();

@@ -197,8 +197,11 @@ Forwarder::Attempt Forwarder::send(Exchange& exchange, const cluster::NodeAddres
   endpoint.silence = kSilence;
   const tracing::StageScope stage(exchange.trace(), "Forward", tracing::SpanKind::kClient);
   const std::string head = head_for(exchange, endpoint, self_);
+  const auto began = std::chrono::steady_clock::now();
   auto answer = connections_.exchange(endpoint, head, exchange.request.body);
+  const auto took = std::chrono::steady_clock::now() - began;
   const bool may_be_done = !answer && answer.error().code() != Code::kUnavailable;
+  if (is_read(exchange) && (answer || may_be_done)) options_.node->note_answer(node, took);
   if (!answer && (is_read(exchange) || !may_be_done)) {
     reason = answer.error().message();
     return std::nullopt;

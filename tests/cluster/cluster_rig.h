@@ -43,6 +43,16 @@ class Network {
     MutexLock lock(mutex_);
     is_lost_ = std::move(is_lost);
   }
+  /// Messages to `peer` take this much longer.
+  void set_slow(const std::string& peer, std::chrono::milliseconds by) {
+    MutexLock lock(mutex_);
+    slow_by_[peer] = by;
+  }
+  /// Messages that reached `to`.
+  int n_sent(const std::string& from, const std::string& to, std::string_view verb) {
+    MutexLock lock(mutex_);
+    return n_sent_[{from, to, std::string(verb)}];
+  }
   /// Waits until no message is on its way to the node.
   void disconnect(const std::string& peer) {
     MutexLock lock(mutex_);
@@ -53,6 +63,7 @@ class Network {
   Result<std::string> call(const std::string& from, const std::string& to, std::string_view verb,
                            std::string_view body) {
     Node* node = nullptr;
+    std::chrono::milliseconds slow_by{0};
     {
       MutexLock lock(mutex_);
       const bool is_lost = is_lost_ && is_lost_(from, to, verb);
@@ -61,7 +72,10 @@ class Network {
       }
       node = nodes_[to];
       ++n_calls_[to];
+      ++n_sent_[{from, to, std::string(verb)}];
+      slow_by = slow_by_[to];
     }
+    if (slow_by.count() != 0) std::this_thread::sleep_for(slow_by);
     auto answer = node->answer(verb, body);
     MutexLock lock(mutex_);
     --n_calls_[to];
@@ -76,6 +90,8 @@ class Network {
   std::map<std::string, Node*> nodes_ QV_GUARDED_BY(mutex_);
   std::map<std::string, bool> cut_off_ QV_GUARDED_BY(mutex_);
   std::map<std::string, int> n_calls_ QV_GUARDED_BY(mutex_);
+  std::map<std::tuple<std::string, std::string, std::string>, int> n_sent_ QV_GUARDED_BY(mutex_);
+  std::map<std::string, std::chrono::milliseconds> slow_by_ QV_GUARDED_BY(mutex_);
   Filter is_lost_ QV_GUARDED_BY(mutex_);
 };
 

@@ -90,6 +90,24 @@ TEST_F(SpreadClusterTest, EveryNodeAnswersForAllShards) {
   }
 }
 
+TEST_F(SpreadClusterTest, ReadsAvoidASlowReplica) {
+  spread(2, 3);
+  write_points(0, 30);
+  TestNode& asker = *nodes_[0];
+  // It lacks one shard, which both others have.
+  const auto n_asked = [&](const TestNode& node) {
+    return network_.n_sent(asker.peer(), node.peer(), kPartCallVerb);
+  };
+  const int before = n_asked(*nodes_[1]);
+  EXPECT_EQ(nearest(asker, 3).size(), 3U);
+  TestNode& slow = n_asked(*nodes_[1]) > before ? *nodes_[1] : *nodes_[2];
+  network_.set_slow(slow.peer(), milliseconds(400));
+  const int calm = n_asked(slow);
+  for (int i = 0; i < 40; ++i) EXPECT_THAT(nearest(asker, 3), ElementsAre(29, 28, 27));
+  EXPECT_LE(n_asked(slow), calm + 8);
+  network_.set_slow(slow.peer(), milliseconds(0));
+}
+
 TEST_F(SpreadClusterTest, TheCatalogKnowsItByOneName) {
   spread(1, 2);
   auto& catalog = leader()->database();

@@ -1,0 +1,44 @@
+#include "cluster/answer_times.h"
+
+#include <algorithm>
+
+namespace quiver::cluster {
+namespace {
+
+constexpr std::chrono::milliseconds kSlowBy{20};
+constexpr int kSlowTimes = 3;
+constexpr std::chrono::seconds kTrySlowAgain{30};
+
+}  // namespace
+
+AnswerTimes::Clock::duration AnswerTimes::Times::least() const {
+  return *std::ranges::min_element(last);
+}
+
+void AnswerTimes::note(const NodeAddress& node, Clock::duration took, Clock::time_point now) {
+  MutexLock lock(mutex_);
+  Times& times = of_[node.peer];
+  times.last[times.next] = std::max(took, Clock::duration(1));
+  times.next = (times.next + 1) % kKept;
+  times.noted_at = now;
+}
+
+void AnswerTimes::order(std::vector<NodeAddress>& nodes, Clock::time_point now) const {
+  if (nodes.size() < 2) return;
+  MutexLock lock(mutex_);
+  if (of_.empty()) return;
+  const auto least_of = [this](const NodeAddress& node) QV_NO_THREAD_SAFETY_ANALYSIS {
+    const auto found = of_.find(node.peer);
+    return found == of_.end() ? Clock::duration(0) : found->second.least();
+  };
+  const NodeAddress& fastest = *std::ranges::min_element(nodes, {}, least_of);
+  const auto slow = kSlowTimes * least_of(fastest) + kSlowBy;
+  std::ranges::stable_partition(nodes, [&](const auto& node) { return least_of(node) <= slow; });
+  const auto is_due = [&](const NodeAddress& node) QV_NO_THREAD_SAFETY_ANALYSIS {
+    return least_of(node) > slow && now - of_.find(node.peer)->second.noted_at >= kTrySlowAgain;
+  };
+  const auto due = std::ranges::find_if(nodes, is_due);
+  if (due != nodes.end()) std::rotate(nodes.begin(), due, due + 1);
+}
+
+}  // namespace quiver::cluster

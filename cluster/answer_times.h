@@ -1,0 +1,46 @@
+// How long other nodes take to answer reads, so that a slow one is asked last.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "cluster/node.h"
+
+namespace quiver::cluster {
+
+/// Of each node the last few times are kept; the least of them tells how fast it is, whatever it
+/// was asked. Thread-safe.
+class AnswerTimes {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  void note(const NodeAddress& node, Clock::duration took, Clock::time_point now = Clock::now())
+      QV_EXCLUDES(mutex_);
+  /// Puts slow nodes behind the others: those that take 20 ms longer than three times the fastest,
+  /// or than one of which nothing is known. One that was not asked for 30 s comes first once, as it
+  /// may be fast again.
+  void order(std::vector<NodeAddress>& nodes, Clock::time_point now = Clock::now()) const
+      QV_EXCLUDES(mutex_);
+
+ private:
+  static constexpr std::size_t kKept = 4;
+
+  struct Times {
+    std::array<Clock::duration, kKept> last{};  ///< 0: none
+    std::size_t next = 0;                       ///< the oldest
+    Clock::time_point noted_at;
+
+    /// 0 until there are kKept.
+    [[nodiscard]] Clock::duration least() const;
+  };
+
+  mutable Mutex mutex_;
+  std::map<std::string, Times> of_ QV_GUARDED_BY(mutex_);  ///< by address for other nodes
+};
+
+}  // namespace quiver::cluster
