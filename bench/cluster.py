@@ -1,6 +1,6 @@
 """Three nodes on this machine under load: changes a second, and the pause when a node is killed.
 
-    .venv/bin/python bench/cluster.py [--binary PATH] [--rounds N] [--seconds S]
+    .venv/bin/python bench/cluster.py [--binary PATH] [--rounds N] [--seconds S] [--collection JSON]
 
 Needs etcd, and h2load (Debian: nghttp2-client) for the rates. Prints one JSON line for each figure. All three nodes,
 their ledgers and the clients share this machine."""
@@ -43,12 +43,12 @@ def h2load(url, body, n_clients, seconds):
     return rate, times[int(len(times) * .99)] / 1000 if times else None, total - good
 
 
-def measure_rates(node, label, seconds):
+def measure_rates(node, label, seconds, settings):
     rng = random.Random(1)
     for name, n_points, dim, payload, clients in (("1.6 KB", 1, 128, 600, 1), ("1.6 KB", 1, 128, 600, 64),
                                                   ("100 KB", 64, 128, 600, 1), ("100 KB", 64, 128, 600, 8)):
         collection = f"rates-{n_points}-{clients}"
-        made = node.put(f"/collections/{collection}", {"vectors": {"size": dim, "distance": "Dot"}})
+        made = node.put(f"/collections/{collection}", {"vectors": {"size": dim, "distance": "Dot"}} | settings)
         assert made.status == 200, made.text
         body = body_of(n_points, dim, payload, rng)
         url = f"http://127.0.0.1:{node.port}/collections/{collection}/points/batch?wait=true"
@@ -85,8 +85,8 @@ class Probe(threading.Thread):
                 time.sleep(0.005)
 
 
-def measure_pauses(cluster, rounds):
-    cluster.nodes[0].put("/collections/pauses", {"vectors": {"size": 4, "distance": "Dot"}})
+def measure_pauses(cluster, rounds, settings):
+    cluster.nodes[0].put("/collections/pauses", {"vectors": {"size": 4, "distance": "Dot"}} | settings)
     count = 0
 
     def change(node):
@@ -126,6 +126,8 @@ def main():
     parser.add_argument("--binary", help="the server; default: the release build")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=8, help="of each measurement of a rate; 0: none")
+    parser.add_argument("--collection", type=json.loads, default={}, metavar="JSON",
+                        help='settings of the collections in the cluster: \'{"shard_number": 3, "replication_factor": 2}\'')
     args = parser.parse_args()
     if args.binary:
         os.environ["QUIVER_BINARY"] = args.binary
@@ -134,14 +136,14 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         if args.seconds:
             alone = Server(Path(folder) / "alone").start()
-            measure_rates(alone, "one server alone", args.seconds)
+            measure_rates(alone, "one server alone", args.seconds, {})
             alone.stop()
         cluster = Cluster(Path(folder)).start()
         try:
             if args.seconds:
-                measure_rates(cluster.leader(), "the leader of three", args.seconds)
-                measure_rates(cluster.followers()[0], "another of three", args.seconds)
-            measure_pauses(cluster, args.rounds)
+                measure_rates(cluster.leader(), "the leader of three", args.seconds, args.collection)
+                measure_rates(cluster.followers()[0], "another of three", args.seconds, args.collection)
+            measure_pauses(cluster, args.rounds, args.collection)
         finally:
             cluster.close()
 

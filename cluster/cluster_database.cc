@@ -214,6 +214,7 @@ Result<> ClusterDatabase::create_placed(const std::string& name, engine::Collect
                        {keys_.collection(part_name(name, 0)), Condition::What::kVersion, 0}};
   for (std::uint32_t i = 0; i < sets.size(); ++i) {
     config.cluster_id = random_cluster_id();
+    if (is_spread) config.part = engine::PartOf{i, static_cast<std::uint32_t>(sets.size())};
     const std::string key = keys_.collection(is_spread ? part_name(name, i) : name);
     change.writes.push_back({key, engine::to_json(config)});
     change.writes.push_back({keys_.set(config.cluster_id), encode_set(sets[i])});

@@ -15,6 +15,10 @@ namespace quiver::cluster {
 class RestoreLeader {
  public:
   virtual ~RestoreLeader() = default;
+  /// What the scope is on a node: a shard with nodes of its own is a collection there.
+  /// kUnimplemented for all shards together, kNotFound if there is no such shard.
+  [[nodiscard]] virtual Result<engine::SnapshotScope> scope_here(
+      const engine::SnapshotScope& scope) const = 0;
   /// kFailedPrecondition, naming the nodes that have it, if the collection is on others only.
   [[nodiscard]] virtual Result<> check_held(const std::string& collection) const = 0;
   /// A draft of an archive that is to become the collection `name`, a name or an alias.
@@ -32,48 +36,51 @@ class ClusterSnapshots final : public engine::Snapshots {
       : local_(local), leader_(leader) {}
 
   [[nodiscard]] Result<> check_scope(const engine::SnapshotScope& scope) override {
-    QV_TRY(leader_.check_held(scope.collection));
-    return local_.check_scope(scope);
+    QV_TRY(const auto here, leader_.scope_here(scope));
+    if (here.shard != scope.shard) return {};  // on whatever nodes it is
+    QV_TRY(leader_.check_held(here.collection));
+    return local_.check_scope(here);
   }
   [[nodiscard]] Result<engine::SnapshotDescription> create(
       const engine::SnapshotScope& scope) override {
-    QV_TRY(leader_.check_held(scope.collection));
-    return local_.create(scope);
+    QV_TRY(const auto here, held_here(scope));
+    return local_.create(here);
   }
   [[nodiscard]] Result<engine::SnapshotDescription> complete(const engine::SnapshotScope& scope,
                                                              const std::string& name,
                                                              const Cancel& cancel) override {
-    QV_TRY(leader_.check_held(scope.collection));
-    return local_.complete(scope, name, cancel);
+    QV_TRY(const auto here, held_here(scope));
+    return local_.complete(here, name, cancel);
   }
   [[nodiscard]] Result<std::vector<engine::SnapshotDescription>> list(
       const engine::SnapshotScope& scope) override {
-    QV_TRY(leader_.check_held(scope.collection));
-    return local_.list(scope);
+    QV_TRY(const auto here, held_here(scope));
+    return local_.list(here);
   }
   [[nodiscard]] Result<> remove(const engine::SnapshotScope& scope,
                                 const std::string& name) override {
-    QV_TRY(leader_.check_held(scope.collection));
-    return local_.remove(scope, name);
+    QV_TRY(const auto here, held_here(scope));
+    return local_.remove(here, name);
   }
   [[nodiscard]] Result<std::unique_ptr<engine::SnapshotReader>> open(
       const engine::SnapshotScope& scope, const std::string& name) override {
-    QV_TRY(leader_.check_held(scope.collection));
-    return local_.open(scope, name);
+    QV_TRY(const auto here, held_here(scope));
+    return local_.open(here, name);
   }
   [[nodiscard]] Result<std::unique_ptr<engine::SnapshotReader>> stream(
       const engine::SnapshotScope& scope) override {
-    QV_TRY(leader_.check_held(scope.collection));
-    return local_.stream(scope);
+    QV_TRY(const auto here, held_here(scope));
+    return local_.stream(here);
   }
-  /// `path`: of this node. kUnimplemented for a shard.
+  /// `path`: of this node. kUnimplemented for a shard, unless it has nodes of its own.
   [[nodiscard]] Result<> recover(const engine::SnapshotScope& scope, const std::string& path,
                                  const std::string& checksum) override;
   [[nodiscard]] Result<std::unique_ptr<engine::SnapshotReceiver>> receive(
       const engine::SnapshotScope& scope, const std::string& checksum) override;
   [[nodiscard]] Result<std::string> folder_of(const engine::SnapshotScope& scope,
                                               const std::string& name) override {
-    return local_.folder_of(scope, name);
+    QV_TRY(const auto here, leader_.scope_here(scope));
+    return local_.folder_of(here, name);
   }
   [[nodiscard]] Result<std::vector<std::string>> restore_storage(const std::string&) override {
     return fail(Code::kUnimplemented,
@@ -83,6 +90,16 @@ class ClusterSnapshots final : public engine::Snapshots {
 
  private:
   class Receiver;
+
+  [[nodiscard]] Result<engine::SnapshotScope> held_here(const engine::SnapshotScope& scope) const {
+    QV_TRY(auto here, leader_.scope_here(scope));
+    QV_TRY(leader_.check_held(here.collection));
+    return here;
+  }
+
+  /// `here`: as `scope_here` says.
+  [[nodiscard]] Result<std::unique_ptr<engine::SnapshotReceiver>> receive_here(
+      const engine::SnapshotScope& here, const std::string& checksum);
 
   engine::Snapshots& local_;
   RestoreLeader& leader_;

@@ -131,12 +131,12 @@ class NodeImpl final : public Node,
   [[nodiscard]] Result<> send_part_config(const std::string& part,
                                           const engine::CollectionConfig& base,
                                           const engine::CollectionConfig& config);
-  /// kUnimplemented for snapshots of a spread collection.
-  [[nodiscard]] Result<> check_whole(const std::string& name_or_alias) const;
   void follow_first_part(const ClusterState& state, const std::string& id);
   [[nodiscard]] Result<std::string> refresh() override;
 
   // RestoreLeader
+  [[nodiscard]] Result<engine::SnapshotScope> scope_here(
+      const engine::SnapshotScope& scope) const override;
   [[nodiscard]] Result<> check_held(const std::string& collection) const override;
   [[nodiscard]] Result<std::unique_ptr<Restores::Draft>> begin_restore(
       const std::string& name, const std::string& checksum) override;
@@ -178,6 +178,8 @@ class NodeImpl final : public Node,
   /// kInvalidArgument if the snapshot does not fit what it would replace.
   [[nodiscard]] Result<RestorePlace> restore_place(const std::string& name,
                                                    const engine::CollectionConfig& config);
+  [[nodiscard]] static Result<engine::CollectionConfig> config_after_restore(
+      const ClusterState& state, const std::string& name, engine::CollectionConfig found);
   [[nodiscard]] Result<std::set<NodeId>> spread_archive(const std::string& id,
                                                         const std::string& name,
                                                         const RestorePlace& place);

@@ -23,6 +23,7 @@ engine::CollectionConfig followed(const engine::CollectionConfig& first,
   engine::CollectionConfig next = first;
   next.cluster_id = own.cluster_id;
   next.created_at_ms = own.created_at_ms;
+  next.part = own.part;
   next.recall = own.recall;
   return next;
 }
@@ -71,13 +72,22 @@ std::shared_ptr<engine::Collection> NodeImpl::spread_collection(const std::strin
   return known.collection;
 }
 
-Result<> NodeImpl::check_whole(const std::string& name_or_alias) const {
+Result<engine::SnapshotScope> NodeImpl::scope_here(const engine::SnapshotScope& scope) const {
   const auto state = state_.load();
-  if (state == nullptr || state->n_parts(name_or_alias) == 0) return {};
-  return fail(Code::kUnimplemented,
-              fmt::format("the shards of collection `{}` have nodes of their own: it has no "
-                          "snapshots, `quiver export` writes its points",
-                          name_or_alias));
+  const std::uint32_t n_parts = state == nullptr ? 0 : state->n_parts(scope.collection);
+  if (n_parts == 0) return scope;
+  const std::string name = state->resolve(scope.collection);
+  if (!scope.shard) {
+    return fail(Code::kUnimplemented,
+                fmt::format("the shards of collection `{0}` have nodes of their own, and each has "
+                            "its snapshots: /collections/{0}/shards/N/snapshots, N from 0 to {1}",
+                            name, n_parts - 1));
+  }
+  if (*scope.shard < n_parts) {
+    return engine::SnapshotScope{part_name(name, *scope.shard), std::nullopt};
+  }
+  return fail(Code::kNotFound, fmt::format("shard {} of collection `{}` does not exist: it has {}",
+                                           *scope.shard, name, n_parts));
 }
 
 // Who answers.

@@ -189,7 +189,6 @@ std::optional<PlacementView> NodeImpl::placement(std::string_view collection) co
 }
 
 Result<> NodeImpl::check_held(const std::string& collection) const {
-  QV_TRY(check_whole(collection));
   const auto there = holders(collection);
   if (!there || there->is_here) return {};
   std::string nodes;

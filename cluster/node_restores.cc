@@ -42,8 +42,7 @@ Result<std::unique_ptr<Restores::Draft>> NodeImpl::begin_restore(const std::stri
   }
   QV_TRY(leader());
   const std::string own = state->resolve(name);
-  QV_TRY(check_whole(own));
-  if (is_own_alone(own) && state->collections.contains(own)) {
+  if (is_own_alone(own) && state->has_collection(own)) {
     return fail(Code::kFailedPrecondition,
                 fmt::format("collection `{}` was made on this node alone, and the cluster has "
                             "another of this name: rename or delete one of the two",
@@ -277,7 +276,7 @@ Result<> NodeImpl::restore_marked(const std::string& id, const std::string& name
     QV_TRY(check_restoring());
     QV_TRY(is_held, hold_archive(id, name, peer, true));
   }
-  QV_TRY(auto config, restores_.config(id));
+  QV_TRY(const auto config, restores_.config(id));
   QV_TRY(const auto place, restore_place(name, config));
   QV_TRY(const auto holders, spread_archive(id, name, place));
   {
@@ -361,7 +360,7 @@ Result<std::set<NodeId>> NodeImpl::spread_archive(const std::string& id, const s
 /// In the lock of the catalog. No change may be acknowledged that the restored collection lacks. So
 /// entries of the one that is replaced are refused meanwhile; if it has nodes of its own, their
 /// leader can commit none after this change, which takes its key away.
-Result<> NodeImpl::commit_restore(const std::string& name, const engine::CollectionConfig& config,
+Result<> NodeImpl::commit_restore(const std::string& name, const engine::CollectionConfig& found,
                                   const RestorePlace& place, Revision mark,
                                   const std::set<NodeId>& holders) {
   QV_TRY(const auto state, read_state());
@@ -381,6 +380,7 @@ Result<> NodeImpl::commit_restore(const std::string& name, const engine::Collect
     committer_->thaw(old);
     return fail(Code::kUnavailable, "changes of the collection are on their way, try again");
   }
+  QV_TRY(const auto config, config_after_restore(*state, name, found));
   std::map<ShardName, EntryId> tails;
   QV_TRY(auto change, restoring_change(*state, name, config, place, tails));
   change.conditions.push_back(
@@ -400,6 +400,25 @@ Result<> NodeImpl::commit_restore(const std::string& name, const engine::Collect
   }
   log_info("collection `{}` was restored from a snapshot on {} nodes", name, holders.size());
   return {};
+}
+
+/// A shard of a larger collection keeps the configuration that it shares with the others: only its
+/// points are those of the snapshot. What is restored under a name of its own is no such shard.
+Result<engine::CollectionConfig> NodeImpl::config_after_restore(const ClusterState& state,
+                                                                const std::string& name,
+                                                                engine::CollectionConfig found) {
+  if (!parse_part_name(name)) {
+    found.part.reset();
+    return found;
+  }
+  const auto now = state.collections.find(name);
+  if (now == state.collections.end()) {
+    return fail(Code::kNotFound, Subject::kCollection, name,
+                fmt::format("shard {} was dropped meanwhile", name));
+  }
+  auto config = now->second.config;
+  config.cluster_id = found.cluster_id;
+  return config;
 }
 
 Result<> NodeImpl::check_holders(const MemberSet& set, const std::set<NodeId>& holders) {

@@ -75,8 +75,12 @@ Result<> remove_unfinished(const std::string& directory) {
   return {};
 }
 
-/// The collection's name as the beginning of a file's; a long one ends in its hash.
-std::string stem_of(const std::string& collection) {
+/// The collection's name as the beginning of a file's; a long one ends in its hash. A shard with
+/// nodes of its own is `docs/0` in its cluster.
+std::string stem_of(std::string collection) {
+  if (const auto slash = collection.find('/'); slash != std::string::npos) {
+    collection.replace(slash, 1, "-shard-");
+  }
   if (collection.size() <= kMaxCollectionBytes) return collection;
   std::size_t n = kCutCollectionBytes;
   const auto is_continuation = [](char c) {
@@ -133,6 +137,10 @@ Result<std::unique_ptr<SnapshotDraft>> SnapshotShelf::new_draft() {
 
 std::string SnapshotShelf::place_of(const SnapshotScope& scope) const {
   if (scope.collection.empty()) return snapshots_dir_;
+  if (const auto slash = scope.collection.find('/'); slash != std::string::npos) {
+    return fmt::format("{}/{}/shards{}", snapshots_dir_, scope.collection.substr(0, slash),
+                       scope.collection.substr(slash));
+  }
   std::string place = fmt::format("{}/{}", snapshots_dir_, scope.collection);
   return scope.shard ? fmt::format("{}/shards/{}", place, *scope.shard) : place;
 }

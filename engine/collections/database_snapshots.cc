@@ -158,10 +158,21 @@ Result<> link_other_shards(const std::string& from, const std::string& to, std::
   return sync_tree(to);
 }
 
+std::string describe(const std::optional<PartOf>& part) {
+  if (!part) return "a whole collection";
+  return fmt::format("shard {} of {}", part->number, part->n_parts);
+}
+
 }  // namespace
 
 /// A whole collection brings its shard keys along; a shard must have the same place.
 Result<> check_fits(const CollectionConfig& present, const CollectionConfig& found, bool is_shard) {
+  if (present.part != found.part) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("Snapshot is not compatible with existing collection: it is of {}, "
+                            "and not of {}",
+                            describe(found.part), describe(present.part)));
+  }
   const bool same_keys = !is_shard || present.shard_keys == found.shard_keys;
   if (present.fields == found.fields && present.shard_number == found.shard_number &&
       present.sharding == found.sharding && same_keys) {
@@ -491,6 +502,7 @@ Result<CollectionConfig> DatabaseSnapshots::fit(const SnapshotUse& use, const Sn
   const bool is_copy = use.kind == SnapshotUse::Kind::kCopy;
   // What was restored on this server alone is no part of the cluster that it came from.
   if (!is_copy) found.cluster_id = use.cluster_id;
+  if (use.kind == SnapshotUse::Kind::kOwn) found.part.reset();
   if (!gate_.catalog().find(scope.collection)) return found;
   QV_TRY(const auto stored, collections_.current_config(scope.collection));
   if (!is_copy && use.must_fit) {

@@ -402,6 +402,13 @@ Result<> check_sharding(const CollectionConfig& config) {
 Result<> read_creation(ObjectReader& reader, CollectionConfig& config) {
   constexpr std::uint64_t kYear10000Ms = 253'402'300'800'000;
   if (reader.find("cluster_id") != nullptr) reader.read("cluster_id", config.cluster_id);
+  if (const auto* part = reader.find("part")) {
+    ObjectReader member(*part);
+    config.part.emplace();
+    member.read("number", config.part->number);
+    member.read("of", config.part->n_parts);
+    QV_TRY(member.status());
+  }
   if (reader.find("created_at_ms") == nullptr) return {};
   reader.read("created_at_ms", config.created_at_ms.emplace());
   QV_TRY(reader.status());
@@ -602,6 +609,10 @@ std::string to_json(const CollectionConfig& config) {
   };
   if (config.created_at_ms) object.push_back({"created_at_ms", number(*config.created_at_ms)});
   if (!config.cluster_id.empty()) object.push_back({"cluster_id", Value(config.cluster_id)});
+  if (config.part) {
+    object.push_back({"part", Value(Object{{"number", number(config.part->number)},
+                                           {"of", number(config.part->n_parts)}})});
+  }
   if (config.ttl) {
     object.push_back({"ttl", Value(Object{{"key", Value(config.ttl->key)},
                                           {"seconds", number(config.ttl->seconds)}})});

@@ -93,6 +93,14 @@ struct TenantQuota {
   bool operator==(const TenantQuota&) const = default;
 };
 
+/// Which of the shards of a larger collection this is, each of which has nodes of its own.
+struct PartOf {
+  std::uint32_t number = 0;
+  std::uint32_t n_parts = 0;
+
+  bool operator==(const PartOf&) const = default;
+};
+
 struct CollectionConfig {
   /// Unique names over all kinds. A field keeps its number for good: new ones come last, and a
   /// dropped one keeps its place (`is_dropped`).
@@ -110,6 +118,7 @@ struct CollectionConfig {
   std::optional<std::uint64_t> created_at_ms;
   /// Names the collection for good in a cluster; "": it is on this node only.
   std::string cluster_id;
+  std::optional<PartOf> part;               ///< nullopt: a collection by itself
   std::optional<Ttl> ttl;                   ///< nullopt: points do not expire
   std::optional<TenantQuota> tenant_quota;  ///< nullopt: tenants may grow without limit
   std::vector<RecallTable> recall;          ///< of each measured field

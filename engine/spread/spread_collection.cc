@@ -169,6 +169,7 @@ auto SpreadCollection::ask_all(Ask ask) const
 std::shared_ptr<const CollectionConfig> SpreadCollection::config() const {
   auto config = std::make_shared<CollectionConfig>(*parts_.front()->config());
   config->shard_number = static_cast<std::uint32_t>(parts_.size());
+  config->part.reset();
   return config;
 }
 

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <map>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "cluster/records.h"
+#include "engine/snapshots.h"
 #include "tests/cluster/placement_rig.h"
 
 namespace quiver::cluster {
@@ -288,6 +290,112 @@ TEST_F(SpreadClusterTest, NoSnapshotTakesItsPlace) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::kUnimplemented);
   EXPECT_FALSE(snapshots->create({"docs", {}}));
+}
+
+/// Snapshots of the shards of `docs`.
+class SpreadSnapshotTest : public SpreadClusterTest {
+ protected:
+  static engine::SnapshotScope shard_of(std::uint32_t shard) { return {"docs", shard}; }
+  /// An archive of each shard, made where it is.
+  void take_archives(std::uint32_t n_shards) {
+    archives_.clear();
+    for (std::uint32_t i = 0; i < n_shards; ++i) {
+      auto& snapshots = *holders(part_name("docs", i)).front()->database().snapshots();
+      const auto made = snapshots.create(shard_of(i));
+      ASSERT_TRUE(made) << made.error().message();
+      const auto listed = snapshots.list(shard_of(i));
+      ASSERT_TRUE(listed) << listed.error().message();
+      EXPECT_EQ(listed->back().name, made->name);
+      EXPECT_THAT(made->name, ::testing::StartsWith("docs-shard-" + std::to_string(i) + "-"));
+      const auto reader = snapshots.open(shard_of(i), made->name);
+      ASSERT_TRUE(reader) << reader.error().message();
+      archives_.emplace_back((*reader)->size_bytes(), '\0');
+      ASSERT_TRUE((*reader)->read(0, archives_.back()));
+    }
+  }
+  static Result<> restore(TestNode& node, const engine::SnapshotScope& scope,
+                          const std::string& archive) {
+    QV_TRY(const auto receiver, node.database().snapshots()->receive(scope, ""));
+    QV_TRY(receiver->write(archive));
+    return receiver->finish();
+  }
+  bool all_have(const std::map<std::uint64_t, std::string>& wanted) {
+    return comes_true([&] {
+      return std::ranges::all_of(
+          nodes_, [&](const auto& node) { return points(node->database(), "docs") == wanted; });
+    });
+  }
+
+  std::vector<std::string> archives_;
+};
+
+TEST_F(SpreadSnapshotTest, EachShardIsRestoredThroughAnyNode) {
+  spread(2, 3);
+  write_points(0, 30);
+  const auto before = points(nodes_[0]->database(), "docs");
+  ASSERT_EQ(before.size(), 30U);
+  take_archives(3);
+  write_points(20, 60);
+  payload::FieldIndex index;
+  index.key = "value";
+  ASSERT_TRUE((*nodes_[1]->database().collection("docs"))->create_index(index, engine::Ack::kVisible));
+  const auto config = *(*nodes_[0]->database().collection("docs"))->config();
+  ASSERT_EQ(config.indexes.size(), 1U);
+  EXPECT_FALSE(config.part);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const auto restored = restore(*nodes_[i], shard_of(i), archives_[i]);
+    ASSERT_TRUE(restored) << restored.error().message();
+  }
+  EXPECT_TRUE(all_have(before));
+  for (const auto& node : nodes_) {
+    ASSERT_TRUE(comes_true([&] {
+      return (*node->database().collection("docs"))->config()->indexes == config.indexes;
+    })) << "what was configured later stays";
+  }
+  write_points(100, 110);
+  for (const auto& node : nodes_) EXPECT_EQ(points(node->database(), "docs").size(), 40U);
+}
+
+TEST_F(SpreadSnapshotTest, OneIsRestoredOnlyWhereItWas) {
+  spread(1, 3);
+  write_points(0, 30);
+  const auto before = points(nodes_[0]->database(), "docs");
+  take_archives(3);
+  const auto other = restore(*nodes_[0], shard_of(1), archives_[2]);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code(), Code::kInvalidArgument);
+  EXPECT_THAT(other.error().message(), HasSubstr("it is of shard 2 of 3, and not of shard 1 of 3"));
+  const auto missing = restore(*nodes_[0], shard_of(3), archives_[0]);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code(), Code::kNotFound);
+  const auto whole = restore(*nodes_[0], {"docs", std::nullopt}, archives_[0]);
+  ASSERT_FALSE(whole);
+  EXPECT_EQ(whole.error().code(), Code::kUnimplemented);
+  EXPECT_THAT(whole.error().message(), HasSubstr("/collections/docs/shards/N/snapshots"));
+  for (const auto& node : nodes_) {
+    const auto holds = holders(part_name("docs", 0)).front() == node.get();
+    EXPECT_EQ(node->database().snapshots()->list(shard_of(0)).has_value(), holds);
+  }
+  EXPECT_TRUE(all_have(before));
+  ASSERT_TRUE(leader()->database().drop_collection("docs"));
+  spread(1, 2);
+  const auto fewer = restore(*nodes_[0], shard_of(0), archives_[0]);
+  ASSERT_FALSE(fewer);
+  EXPECT_THAT(fewer.error().message(), HasSubstr("it is of shard 0 of 3, and not of shard 0 of 2"));
+  EXPECT_TRUE(all_have({}));
+}
+
+TEST_F(SpreadSnapshotTest, AShardUnderANameOfItsOwnIsACollection) {
+  spread(1, 2);
+  write_points(0, 20);
+  take_archives(2);
+  const auto restored = restore(*nodes_[2], {"half", std::nullopt}, archives_[1]);
+  ASSERT_TRUE(restored) << restored.error().message();
+  for (const auto& node : nodes_) {
+    ASSERT_TRUE(comes_true([&] { return node->database().exists("half"); }));
+  }
+  EXPECT_FALSE(state().collections.at("half").config.part);
+  ASSERT_TRUE(comes_true([&] { return update_anywhere("half", point(1000, "a")).has_value(); }));
 }
 
 }  // namespace

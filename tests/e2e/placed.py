@@ -23,6 +23,15 @@ def upsert(node, name, ids, value="a"):
         "points": [{"id": i, "vector": [1, i], "payload": {"value": value}} for i in ids]})
 
 
+def upload(node, path, archive):
+    """Restores what `path` names, a collection or a shard, from the bytes of a snapshot."""
+    boundary = "----a-boundary"
+    body = (f"--{boundary}\r\nContent-Disposition: form-data; name=\"snapshot\"; filename=\"s.snapshot\"\r\n"
+            f"Content-Type: application/octet-stream\r\n\r\n").encode() + archive + f"\r\n--{boundary}--\r\n".encode()
+    return node.post(f"{path}/snapshots/upload?wait=true", body,
+                     headers={"Content-Type": f"multipart/form-data; boundary={boundary}"})
+
+
 def count(node, name):
     answer = node.post(f"/collections/{name}/points/count", {})
     assert answer.status == 200, answer.text

@@ -60,14 +60,6 @@ def recover(node, name, snapshot):
     return node.put(f"/collections/{name}/snapshots/recover?wait=true", {"location": snapshot})
 
 
-def upload(node, name, archive):
-    boundary = "----a-boundary"
-    body = (f"--{boundary}\r\nContent-Disposition: form-data; name=\"snapshot\"; filename=\"s.snapshot\"\r\n"
-            f"Content-Type: application/octet-stream\r\n\r\n").encode() + archive + f"\r\n--{boundary}--\r\n".encode()
-    return node.post(f"/collections/{name}/snapshots/upload?wait=true", body,
-                     headers={"Content-Type": f"multipart/form-data; boundary={boundary}"})
-
-
 def no_archives(cluster):
     return not any(list((node.data_dir / "restores").glob("*")) for node in cluster.nodes)
 
@@ -99,13 +91,13 @@ def test_a_collection_of_some_nodes_is_restored_there(cluster, name):
     assert values(others[0], name) == before != after
     for node in cluster.nodes:
         assert comes_true(lambda: upsert(others[0], name, range(100, 2500), "new").status == 200)
-        answer = upload(node, name, archive)
+        answer = placed.upload(node, f"/collections/{name}", archive)
         assert answer.status == 200, answer.text
         for one in cluster.nodes:
             assert comes_true(lambda one=one: values(one, name) == before)
         assert placed.holders(cluster, name) == (has, others)
     target = f"{name}-new"
-    assert upload(others[0], target, archive).status == 200
+    assert placed.upload(others[0], f"/collections/{target}", archive).status == 200
     assert comes_true(lambda: len(placed.holders(cluster, target)[0]) == 2 and values(others[0], target) == before)
     assert comes_true(lambda: no_archives(cluster))
 
@@ -117,13 +109,13 @@ def test_an_upload_makes_a_new_collection(cluster, name):
     archive = node.get(f"/collections/{name}/snapshots/{snapshot}").body
     for to in cluster.nodes:
         target = f"{name}-{to.port}"
-        answer = upload(to, target, archive)
+        answer = placed.upload(to, f"/collections/{target}", archive)
         assert answer.status == 200, answer.text
         for other in cluster.nodes:
             assert comes_true(lambda other=other, target=target: values(other, target) == values(node, name))
     damaged = bytearray(archive)
     damaged[len(damaged) // 2] ^= 1
-    assert upload(node, name, bytes(damaged)).status == 400
+    assert placed.upload(node, f"/collections/{name}", bytes(damaged)).status == 400
     assert len(values(node, name)) == 500
     assert comes_true(lambda: no_archives(cluster))
 

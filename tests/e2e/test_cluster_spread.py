@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 from patience import comes_true
-from placed import count, peer_id, shards, upsert, url, view
+from placed import count, peer_id, shards, upload, upsert, url, view
 from qdrant_client import QdrantClient
 from qdrant_client.models import FieldCondition, Filter, FusionQuery, MatchValue, PointStruct, Prefetch
 from quiver_cluster import HAS_ETCD, Cluster
@@ -154,11 +154,37 @@ def test_changes_of_the_collection_reach_all_shards(cluster, name):
         info = comes_true(lambda node=node: (i := node.get(f"/collections/{name}").result)["payload_schema"].keys() == {"a", "c"} and i)
         assert info["config"]["optimizer_config"]["indexing_threshold"] == 77
     refused = cluster.nodes[0].post(f"/collections/{name}/snapshots")
-    assert refused.status == 400 and "quiver export" in refused.error
+    assert refused.status == 400 and f"/collections/{name}/shards/N/snapshots" in refused.error
     assert cluster.nodes[2].delete(f"/collections/{name}").status == 200
     for node in cluster.nodes:
         assert comes_true(lambda node=node: node.get(f"/collections/{name}").status == 404)
         assert node.put(f"/collections/{name}/points", {"points": []}).status == 404
+
+
+def test_shards_are_restored_one_by_one(cluster, alone, name):
+    make_spread(cluster.nodes[0], name, 2)
+    assert upsert(cluster.nodes[0], name, range(60)).status == 200
+    archives = []
+    for shard in range(SHARDS):
+        path = f"/collections/{name}/shards/{shard}/snapshots"
+        made = [node.post(path) for node in cluster.nodes]
+        assert sorted(answer.status for answer in made) == [200, 200, 400], [answer.text for answer in made]
+        node, answer = next((node, answer) for node, answer in zip(cluster.nodes, made) if answer.status == 200)
+        assert [one["name"] for one in node.get(path).result] == [answer.result["name"]]
+        archives.append(node.request("GET", f"{path}/{answer.result['name']}").body)
+    assert upsert(cluster.nodes[1], name, range(50, 200)).status == 200
+    for shard, archive in enumerate(archives):
+        answer = upload(cluster.nodes[shard % 3], f"/collections/{name}/shards/{shard}", archive)
+        assert answer.status == 200, answer.text
+    for node in cluster.nodes:
+        assert comes_true(lambda node=node: count(node, name) == 60)
+    # On a server alone a shard is a collection.
+    total = 0
+    for archive in archives:
+        answer = upload(alone, "/collections/one-shard", archive)
+        assert answer.status == 200, answer.text
+        total += count(alone, "one-shard")
+    assert total == 60
 
 
 def test_the_stock_client_sees_one_collection(cluster, name):

@@ -34,6 +34,16 @@ TEST(CollectionConfig, ReadsBackAsWritten) {
   EXPECT_EQ(*read, config);
 }
 
+TEST(CollectionConfig, AShardOfALargerCollectionSaysWhichOne) {
+  CollectionConfig config;
+  EXPECT_EQ(to_json(config).find(R"("part")"), std::string::npos);
+  config.part = PartOf{2, 3};
+  const auto read = parse_config(to_json(config));
+  ASSERT_TRUE(read) << read.error().to_string();
+  EXPECT_EQ(read->part, config.part);
+  EXPECT_FALSE(parse_config(R"({"part":{"number":2}})"));
+}
+
 TEST(CollectionConfig, VectorsOfPayloadsReadBackAsWritten) {
   CollectionConfig config;
   config.fields = {
