@@ -8,6 +8,7 @@ namespace {
 constexpr std::chrono::milliseconds kSlowBy{20};
 constexpr int kSlowTimes = 3;
 constexpr std::chrono::seconds kTrySlowAgain{30};
+constexpr std::chrono::seconds kFailure{1};
 
 }  // namespace
 
@@ -15,12 +16,16 @@ AnswerTimes::Clock::duration AnswerTimes::Times::least() const {
   return *std::ranges::min_element(last);
 }
 
-void AnswerTimes::note(const NodeAddress& node, Clock::duration took, Clock::time_point now) {
+void AnswerTimes::begin(const NodeAddress& node, Clock::time_point now) {
+  MutexLock lock(mutex_);
+  of_[node.peer].asked_at = now;
+}
+
+void AnswerTimes::note(const NodeAddress& node, std::optional<Clock::duration> took) {
   MutexLock lock(mutex_);
   Times& times = of_[node.peer];
-  times.last[times.next] = std::max(took, Clock::duration(1));
+  times.last[times.next] = std::max(took.value_or(kFailure), Clock::duration(1));
   times.next = (times.next + 1) % kKept;
-  times.noted_at = now;
 }
 
 void AnswerTimes::order(std::vector<NodeAddress>& nodes, Clock::time_point now) const {
@@ -35,7 +40,7 @@ void AnswerTimes::order(std::vector<NodeAddress>& nodes, Clock::time_point now) 
   const auto slow = kSlowTimes * least_of(fastest) + kSlowBy;
   std::ranges::stable_partition(nodes, [&](const auto& node) { return least_of(node) <= slow; });
   const auto is_due = [&](const NodeAddress& node) QV_NO_THREAD_SAFETY_ANALYSIS {
-    return least_of(node) > slow && now - of_.find(node.peer)->second.noted_at >= kTrySlowAgain;
+    return least_of(node) > slow && now - of_.find(node.peer)->second.asked_at >= kTrySlowAgain;
   };
   const auto due = std::ranges::find_if(nodes, is_due);
   if (due != nodes.end()) std::rotate(nodes.begin(), due, due + 1);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,11 @@ class AnswerTimes {
  public:
   using Clock = std::chrono::steady_clock;
 
-  void note(const NodeAddress& node, Clock::duration took, Clock::time_point now = Clock::now())
-      QV_EXCLUDES(mutex_);
+  /// Before a read is sent to `node`.
+  void begin(const NodeAddress& node, Clock::time_point now = Clock::now()) QV_EXCLUDES(mutex_);
+  /// `took`: until the answer; nullopt: there was none, or an error. That counts as a second at
+  /// least, so that a node that refuses everything at once is not the fastest.
+  void note(const NodeAddress& node, std::optional<Clock::duration> took) QV_EXCLUDES(mutex_);
   /// Puts slow nodes behind the others: those that take 20 ms longer than three times the fastest,
   /// or than one of which nothing is known. One that was not asked for 30 s comes first once, as it
   /// may be fast again.
@@ -33,7 +37,7 @@ class AnswerTimes {
   struct Times {
     std::array<Clock::duration, kKept> last{};  ///< 0: none
     std::size_t next = 0;                       ///< the oldest
-    Clock::time_point noted_at;
+    Clock::time_point asked_at;
 
     /// 0 until there are kKept.
     [[nodiscard]] Clock::duration least() const;

@@ -170,8 +170,10 @@ class Node {
     (void)collection;
     return std::nullopt;
   }
-  /// `node`, one of the `holders`, took this time to answer a read, or to fail.
-  virtual void note_answer(const NodeAddress& node, std::chrono::nanoseconds took) {
+  /// A read is sent to `node`, one of the `holders`.
+  virtual void note_question(const NodeAddress& node) { (void)node; }
+  /// It took this time; nullopt: no answer, or an error of the node.
+  virtual void note_answer(const NodeAddress& node, std::optional<std::chrono::nanoseconds> took) {
     (void)node, (void)took;
   }
   /// Collections that are on some nodes only, by name.

@@ -55,7 +55,8 @@ class NodeImpl final : public Node,
     return state != nullptr && !state->placed.empty();
   }
   [[nodiscard]] std::optional<Holders> holders(std::string_view collection) const override;
-  void note_answer(const NodeAddress& node, std::chrono::nanoseconds took) override {
+  void note_question(const NodeAddress& node) override { answer_times_.begin(node); }
+  void note_answer(const NodeAddress& node, std::optional<std::chrono::nanoseconds> took) override {
     answer_times_.note(node, took);
   }
   [[nodiscard]] std::vector<PlacementView> placements() const override;

@@ -118,10 +118,15 @@ Result<std::string> NodeImpl::ask_part(const std::string& part, PartVerb verb,
   if (!there) return no_such_part(part);
   Error last(Code::kUnavailable, "no node has it");
   for (const auto& node : there->others) {
+    note_question(node);
     const auto began = std::chrono::steady_clock::now();
     auto answer = peers_.call(node.peer, kPartCall, message);
-    const bool was_reached = answer || answer.error().code() != Code::kUnavailable;
-    if (was_reached) note_answer(node, std::chrono::steady_clock::now() - began);
+    // How long a wait takes says nothing about the node.
+    if (!answer || !is_good(*answer)) {
+      note_answer(node, std::nullopt);
+    } else if (verb != PartVerb::kWaitUntilFresh) {
+      note_answer(node, std::chrono::steady_clock::now() - began);
+    }
     if (answer) return answer;
     last = answer.error();
   }
@@ -278,15 +283,16 @@ Result<> NodeImpl::change_spread_config(
                           behind.error().message()));
 }
 
-/// Of the leader of a part, at each look.
+/// Of the leader of a part, at each look: also of the first one, whose name says which it is.
 void NodeImpl::follow_first_part(const ClusterState& state, const std::string& id) {
   const std::string* name = state.name_of(id);
   const auto part = name == nullptr ? std::nullopt : parse_part_name(*name);
-  if (!part || part->part == 0) return;
+  if (!part) return;
   const auto first = state.collections.find(part_name(part->collection, 0));
   if (first == state.collections.end()) return;
   const auto& own = state.collections.at(*name).config;
-  const auto wanted = followed(first->second.config, own);
+  auto wanted = followed(first->second.config, own);
+  wanted.part = state.part_of(*name);  // older ones do not have it
   if (wanted == own) return;
   {
     MutexLock lock(mutex_);

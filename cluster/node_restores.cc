@@ -152,7 +152,10 @@ Result<> NodeImpl::install_restored(const ClusterState& state, const std::string
   QV_TRY(restores_.install(id, name));
   if (!state.is_placed(id) && committer_->leads()) committer_->begin_logs(tails);
   log_info("collection `{}` was restored from a snapshot", name);
-  return {};
+  if (!parse_part_name(name)) return {};
+  // It has the archive's configuration so far.
+  QV_TRY(const auto collection, local_->collection(name));
+  return collection->adopt_config(config, [] { return Result<bool>(true); });
 }
 
 /// `archives`: those that were here before the state was read. Their restore ended without them, or
@@ -308,7 +311,9 @@ Result<NodeImpl::RestorePlace> NodeImpl::restore_place(const std::string& name,
   }
   const std::string& id = before->second.config.cluster_id;
   if (!state.is_placed(id)) return RestorePlace{id, 0, std::nullopt};
-  QV_TRY(engine::check_fits(before->second.config, config, false));
+  auto present = before->second.config;
+  if (!present.part) present.part = state.part_of(name);
+  QV_TRY(engine::check_fits(present, config, false));
   const GroupState& group = state.group_of(id);
   MemberSet set = *group.set;
   std::set<NodeId> replaced;
@@ -403,14 +408,11 @@ Result<> NodeImpl::commit_restore(const std::string& name, const engine::Collect
 }
 
 /// A shard of a larger collection keeps the configuration that it shares with the others: only its
-/// points are those of the snapshot. What is restored under a name of its own is no such shard.
+/// points are those of the snapshot.
 Result<engine::CollectionConfig> NodeImpl::config_after_restore(const ClusterState& state,
                                                                 const std::string& name,
                                                                 engine::CollectionConfig found) {
-  if (!parse_part_name(name)) {
-    found.part.reset();
-    return found;
-  }
+  if (!parse_part_name(name)) return found;
   const auto now = state.collections.find(name);
   if (now == state.collections.end()) {
     return fail(Code::kNotFound, Subject::kCollection, name,

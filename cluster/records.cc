@@ -374,6 +374,12 @@ std::uint32_t ClusterState::n_parts(std::string_view name_or_alias) const {
   return n;
 }
 
+std::optional<engine::PartOf> ClusterState::part_of(std::string_view name) const {
+  const auto part = parse_part_name(name);
+  if (!part) return std::nullopt;
+  return engine::PartOf{part->part, n_parts(part->collection)};
+}
+
 std::string encode_set(const MemberSet& set) {
   Object members;
   for (const auto& [id, member] : set.members) {

@@ -158,6 +158,8 @@ struct ClusterState : GroupState {
   [[nodiscard]] std::string resolve(std::string_view name_or_alias) const;
   /// Number of parts of a spread collection, by name or alias; 0: it is none.
   [[nodiscard]] std::uint32_t n_parts(std::string_view name_or_alias) const;
+  /// nullopt: `name` is no part of a spread collection.
+  [[nodiscard]] std::optional<engine::PartOf> part_of(std::string_view name) const;
   /// Whole or in parts; no alias.
   [[nodiscard]] bool has_collection(const std::string& name) const {
     return collections.contains(name) || collections.contains(part_name(name, 0));

@@ -10,8 +10,11 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
+#include "base/io/mapped_region.h"
 #include "base/observe/held_memory.h"
+#include "base/observe/log.h"
 
 namespace quiver {
 namespace {
@@ -55,9 +58,35 @@ bool move_to(void* from, std::size_t size, void* to) {
   return ::mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
 }
 
+/// Moves the file to where it was. A move that fails may have unmapped its target: then the region
+/// becomes zeros and counts as damaged, which is told and repaired.
+bool put_back(void* file, std::size_t size, void* address) {
+  if (move_to(file, size, address) || move_to(file, size, address)) return true;
+  damage_region(address);
+  return false;
+}
+
+/// All copies there are.
+struct Copies {
+  Mutex mutex;
+  std::vector<std::weak_ptr<HugePageCopy>> all QV_GUARDED_BY(mutex);
+};
+
+/// Never destroyed, because files may be closed after the end of `main`.
+Copies& copies() {
+  static auto& instance = *new Copies;
+  return instance;
+}
+
+void remember(const std::shared_ptr<HugePageCopy>& copy) {
+  MutexLock lock(copies().mutex);
+  std::erase_if(copies().all, [](const auto& known) { return known.expired(); });
+  copies().all.push_back(copy);
+}
+
 }  // namespace
 
-std::unique_ptr<HugePageCopy> HugePageCopy::put(void* address, std::size_t size) {
+std::shared_ptr<HugePageCopy> HugePageCopy::put(void* address, std::size_t size) {
   static const bool is_possible = has_huge_pages();
   const std::size_t n = size_in_pages(size);
   if (!is_possible || n < kLeastCopied || !held_memory().take(n)) return nullptr;
@@ -69,24 +98,27 @@ std::unique_ptr<HugePageCopy> HugePageCopy::put(void* address, std::size_t size)
     (void)::mprotect(copy, n, PROT_READ);
     if (move_to(copy, n, address)) {
       (void)::madvise(file, n, MADV_COLD);
-      return std::unique_ptr<HugePageCopy>(new HugePageCopy(address, n, file));
+      const std::shared_ptr<HugePageCopy> put(new HugePageCopy(address, n, file));
+      remember(put);
+      return put;
     }
     (void)::munmap(copy, n);
+    if (put_back(file, n, address)) {
+      held_memory().give_back(n);
+      return nullptr;
+    }
   }
   if (file != MAP_FAILED) (void)::munmap(file, n);
   held_memory().give_back(n);
   return nullptr;
 }
 
-HugePageCopy::~HugePageCopy() {
-  if (file_ == nullptr) return;
-  (void)::munmap(file_, size_);
-  held_memory().give_back(size_);
-}
+HugePageCopy::~HugePageCopy() { forget(); }
 
 Result<> HugePageCopy::end() {
+  MutexLock lock(mutex_);
   if (file_ == nullptr) return {};
-  if (!move_to(file_, size_, address_)) {
+  if (!put_back(file_, size_, address_)) {
     return fail(Code::kResourceExhausted,
                 fmt::format("a copy of {} bytes in huge pages cannot be given back: {}", size_,
                             std::strerror(errno)));
@@ -94,6 +126,44 @@ Result<> HugePageCopy::end() {
   file_ = nullptr;
   held_memory().give_back(size_);
   return {};
+}
+
+void HugePageCopy::keep() {
+  MutexLock lock(mutex_);
+  is_kept_ = true;
+}
+
+void HugePageCopy::forget() {
+  MutexLock lock(mutex_);
+  if (file_ == nullptr) return;
+  (void)::munmap(file_, size_);
+  file_ = nullptr;
+  held_memory().give_back(size_);
+}
+
+bool HugePageCopy::is_kept() {
+  MutexLock lock(mutex_);
+  return is_kept_;
+}
+
+void end_huge_page_copies() {
+  std::vector<std::weak_ptr<HugePageCopy>> all;
+  {
+    MutexLock lock(copies().mutex);
+    all = copies().all;
+  }
+  for (const auto& known : all) {
+    const auto copy = known.lock();
+    if (copy == nullptr || copy->is_kept()) continue;
+    if (const auto ended = copy->end(); !ended) log_warning("{}", ended.error().message());
+  }
+}
+
+void end_huge_page_copies_if_short() {
+  if (!held_memory().is_short()) return;
+  log_info("memory is short: {} bytes of copies of indexes in huge pages are given up",
+           held_memory().n_bytes());
+  end_huge_page_copies();
 }
 
 }  // namespace quiver

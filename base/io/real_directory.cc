@@ -52,6 +52,9 @@ class RealMappedFile final : public MappedFile {
  public:
   RealMappedFile(Bytes bytes, std::string path)
       : MappedFile(bytes), region_(address(), bytes.size()), path_(std::move(path)) {}
+  ~RealMappedFile() override {
+    if (copy_ != nullptr) copy_->forget();  // before the region is unmapped
+  }
   [[nodiscard]] bool is_damaged() const override { return region_.is_damaged(); }
   void advise_sequential() const override { advise(MADV_SEQUENTIAL); }
   void advise_random() const override { advise(MADV_RANDOM); }
@@ -77,7 +80,10 @@ class RealMappedFile final : public MappedFile {
     if (now == MemoryPlacement::kPinned) (void)::munlock(begin, pages.size());
     if (now == MemoryPlacement::kCold) (void)::madvise(begin, pages.size(), MADV_NORMAL);
     now = MemoryPlacement::kCached;
-    if (placement == MemoryPlacement::kPinned) QV_TRY(pin(begin, pages.size()));
+    if (placement == MemoryPlacement::kPinned) {
+      if (copy_ != nullptr) copy_->keep();
+      QV_TRY(pin(begin, pages.size()));
+    }
     if (placement == MemoryPlacement::kCold) cool(begin, pages);
     now = placement;
     return {};
@@ -119,7 +125,7 @@ class RealMappedFile final : public MappedFile {
   MappedRegion region_;
   const std::string path_;  ///< when the file was opened
   mutable Mutex mutex_;
-  mutable std::unique_ptr<HugePageCopy> copy_ QV_GUARDED_BY(mutex_);  ///< if it is held in them
+  mutable std::shared_ptr<HugePageCopy> copy_ QV_GUARDED_BY(mutex_);  ///< if it is held in them
   mutable std::map<const std::byte*, MemoryPlacement> placed_ QV_GUARDED_BY(mutex_);
 };
 

@@ -5,17 +5,22 @@
 namespace quiver {
 namespace {
 
-/// Copies are made only if requests and builds keep a quarter of the memory limit.
-bool leaves_room(std::uint64_t n_bytes) {
+/// Copies are made while no more than half of the memory limit is used, and given up when five
+/// eighths are.
+constexpr std::uint64_t kParts = 8;
+constexpr std::uint64_t kPartsForCopies = 4;
+constexpr std::uint64_t kPartsUntilGivenUp = 5;
+
+/// True if less than `parts` eighths of the memory limit are used, with `n_bytes` more.
+bool uses_less(std::uint64_t parts, std::uint64_t n_bytes) {
   const auto memory = process_memory().state();
   const std::uint64_t used = memory.private_bytes + memory.promised_bytes + n_bytes;
-  return memory.limit_bytes == 0 || used <= memory.limit_bytes / 4 * 3;
+  return memory.limit_bytes == 0 || used <= memory.limit_bytes / kParts * parts;
 }
 
 }  // namespace
 
 std::uint64_t usual_held_memory_limit(std::uint64_t memory_limit_bytes) {
-  constexpr std::uint64_t kParts = 8;
   return memory_limit_bytes / kParts;
 }
 
@@ -27,10 +32,13 @@ void HeldMemory::set_limit(std::uint64_t n_bytes) {
 bool HeldMemory::take(std::uint64_t n_bytes) {
   MutexLock lock(mutex_);
   if (!limit_) limit_ = usual_held_memory_limit(usual_memory_limit());
-  if (n_bytes > *limit_ || n_bytes_ > *limit_ - n_bytes || !leaves_room(n_bytes)) return false;
+  if (n_bytes > *limit_ || n_bytes_ > *limit_ - n_bytes) return false;
+  if (!uses_less(kPartsForCopies, n_bytes)) return false;
   n_bytes_ += n_bytes;
   return true;
 }
+
+bool HeldMemory::is_short() const { return n_bytes() != 0 && !uses_less(kPartsUntilGivenUp, 0); }
 
 void HeldMemory::give_back(std::uint64_t n_bytes) {
   MutexLock lock(mutex_);

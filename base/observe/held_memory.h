@@ -13,9 +13,11 @@ class HeldMemory {
  public:
   /// 0: no copies. Until it is called the limit is `usual_held_memory_limit()`.
   void set_limit(std::uint64_t n_bytes) QV_EXCLUDES(mutex_);
-  /// Takes `n_bytes`, or answers false: copies would exceed their limit, or there would be little
-  /// left of the memory limit.
+  /// Takes `n_bytes`, or answers false: copies would exceed their limit, or more than half of the
+  /// memory limit would be used.
   [[nodiscard]] bool take(std::uint64_t n_bytes) QV_EXCLUDES(mutex_);
+  /// True if there are copies and others need their memory.
+  [[nodiscard]] bool is_short() const QV_EXCLUDES(mutex_);
   void give_back(std::uint64_t n_bytes) QV_EXCLUDES(mutex_);
   [[nodiscard]] std::uint64_t n_bytes() const QV_EXCLUDES(mutex_);
 

@@ -375,6 +375,13 @@ Result<std::string> answer_one(codec::Reader& in, const Answer& answer) {
 
 }  // namespace
 
+bool is_good(std::string_view answer) {
+  codec::Reader in(answer);
+  bool is_ok = false;
+  take(in, is_ok);
+  return in.is_ok() && is_ok;
+}
+
 Result<PartQuestion> read_question(std::string_view message) {
   codec::Reader in(message);
   return take_question(in);

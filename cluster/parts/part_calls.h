@@ -87,6 +87,9 @@ struct PartQuestion {
 [[nodiscard]] Result<std::string> answer_question(engine::Collection& part,
                                                   std::string_view message);
 
+/// False: it is an error.
+[[nodiscard]] bool is_good(std::string_view answer);
+
 // Questions that are no collection's.
 
 /// Puts `config` in place of `base`, both as JSON.

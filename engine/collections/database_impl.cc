@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/clock.h"
+#include "base/io/huge_pages.h"
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
 #include "engine/collections/closed_collection.h"

@@ -502,7 +502,10 @@ Result<CollectionConfig> DatabaseSnapshots::fit(const SnapshotUse& use, const Sn
   const bool is_copy = use.kind == SnapshotUse::Kind::kCopy;
   // What was restored on this server alone is no part of the cluster that it came from.
   if (!is_copy) found.cluster_id = use.cluster_id;
-  if (use.kind == SnapshotUse::Kind::kOwn) found.part.reset();
+  // In a cluster a shard with nodes of its own is `docs/0`. Under another name it is a collection.
+  const bool is_part = !is_copy && use.kind == SnapshotUse::Kind::kShared &&
+                       scope.collection.find('/') != std::string::npos;
+  if (!is_copy && !is_part) found.part.reset();
   if (!gate_.catalog().find(scope.collection)) return found;
   QV_TRY(const auto stored, collections_.current_config(scope.collection));
   if (!is_copy && use.must_fit) {

@@ -4,7 +4,10 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "base/mutex.h"
@@ -25,6 +28,13 @@ peer::ForwardedAnswer unavailable(const std::string& text) {
   answer.set_code(status.code);
   answer.set_text(status.text);
   return answer;
+}
+
+/// False: an error of the node, not of the request.
+bool is_nodes_best(const peer::ForwardedAnswer& answer) {
+  constexpr std::array<int, 5> kErrorsOfNodes = {2, 4, 8, 13, 14};  // unknown … unavailable
+  return !answer.is_not_leading() &&
+         std::ranges::find(kErrorsOfNodes, answer.code()) == kErrorsOfNodes.end();
 }
 
 /// Waits for the one call that it owns.
@@ -134,11 +144,16 @@ CallForwarder::Answer CallForwarder::attempt(const Target& target, const std::st
 CallForwarder::Answer CallForwarder::send(const cluster::NodeAddress& node,
                                           const std::string& message, std::string& reason,
                                           api::Effect effect) {
+  const bool is_read = effect == api::Effect::kLocal;
+  if (is_read) options_.node->note_question(node);
   const auto began = std::chrono::steady_clock::now();
   const auto bytes = options_.peers->call(node.peer, api::kForwardedCallVerb, message);
-  const bool was_reached = bytes || bytes.error().code() != Code::kUnavailable;
-  if (was_reached && effect == api::Effect::kLocal) {
-    options_.node->note_answer(node, std::chrono::steady_clock::now() - began);
+  peer::ForwardedAnswer answer;
+  const bool is_whole = bytes && answer.ParseFromString(*bytes);
+  if (is_read) {
+    std::optional<std::chrono::nanoseconds> took;
+    if (is_whole && is_nodes_best(answer)) took = std::chrono::steady_clock::now() - began;
+    options_.node->note_answer(node, took);
   }
   if (!bytes) {
     const Error& error = bytes.error();
@@ -148,8 +163,7 @@ CallForwarder::Answer CallForwarder::send(const cluster::NodeAddress& node,
                ? unavailable(reason + "; the operation may be sent again")
                : unavailable("the change was not made: " + reason);
   }
-  peer::ForwardedAnswer answer;
-  if (!answer.ParseFromString(*bytes)) return unavailable("the other node's answer is damaged");
+  if (!is_whole) return unavailable("the other node's answer is damaged");
   if (!answer.is_not_leading()) return answer;
   reason = answer.text();
   return std::nullopt;

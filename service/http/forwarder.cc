@@ -74,6 +74,13 @@ void copy_answer(client::HttpResponse& from, Response& to) {
   to.body = std::move(from.body);
 }
 
+/// False: an error of the node, not of the request.
+bool is_answered(const Result<client::HttpResponse>& answer) {
+  constexpr int kTooManyRequests = 429;
+  constexpr int kServerError = 500;
+  return answer && answer->status < kServerError && answer->status != kTooManyRequests;
+}
+
 }  // namespace
 
 Forwarder::Forwarder(const api::ClusterOptions& options, AnswerHere answer_here)
@@ -197,11 +204,15 @@ Forwarder::Attempt Forwarder::send(Exchange& exchange, const cluster::NodeAddres
   endpoint.silence = kSilence;
   const tracing::StageScope stage(exchange.trace(), "Forward", tracing::SpanKind::kClient);
   const std::string head = head_for(exchange, endpoint, self_);
+  if (is_read(exchange)) options_.node->note_question(node);
   const auto began = std::chrono::steady_clock::now();
   auto answer = connections_.exchange(endpoint, head, exchange.request.body);
-  const auto took = std::chrono::steady_clock::now() - began;
+  if (is_read(exchange)) {
+    std::optional<std::chrono::nanoseconds> took;
+    if (is_answered(answer)) took = std::chrono::steady_clock::now() - began;
+    options_.node->note_answer(node, took);
+  }
   const bool may_be_done = !answer && answer.error().code() != Code::kUnavailable;
-  if (is_read(exchange) && (answer || may_be_done)) options_.node->note_answer(node, took);
   if (!answer && (is_read(exchange) || !may_be_done)) {
     reason = answer.error().message();
     return std::nullopt;

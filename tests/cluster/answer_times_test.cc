@@ -17,7 +17,10 @@ class AnswerTimesTest : public testing::Test {
  protected:
   static NodeAddress node(const std::string& name) { return {name, "http://" + name}; }
   void note(const std::string& name, milliseconds took, int n = 4) {
-    for (int i = 0; i < n; ++i) times_.note(node(name), took, now_);
+    for (int i = 0; i < n; ++i) {
+      times_.begin(node(name), now_);
+      times_.note(node(name), took);
+    }
   }
   std::vector<std::string> order() {
     std::vector<NodeAddress> nodes = {node("a"), node("b"), node("c")};
@@ -66,6 +69,23 @@ TEST_F(AnswerTimesTest, WhereAllTakeLongNoneIsSlow) {
   note("b", milliseconds(300));
   note("c", milliseconds(250));
   EXPECT_THAT(order(), ElementsAre("a", "b", "c"));
+}
+
+TEST_F(AnswerTimesTest, ANodeThatRefusesAtOnceIsNotFast) {
+  note("b", milliseconds(30));
+  note("c", milliseconds(30));
+  for (int i = 0; i < 4; ++i) times_.note(node("a"), std::nullopt);
+  EXPECT_THAT(order(), ElementsAre("b", "c", "a"));
+}
+
+TEST_F(AnswerTimesTest, OnlyOneReadTriesASlowNodeAgain) {
+  note("a", milliseconds(200));
+  note("b", milliseconds(2));
+  note("c", milliseconds(2));
+  now_ += seconds(30);
+  EXPECT_THAT(order(), ElementsAre("a", "b", "c"));
+  times_.begin(node("a"), now_);
+  EXPECT_THAT(order(), ElementsAre("b", "c", "a"));
 }
 
 TEST_F(AnswerTimesTest, ASlowNodeIsAskedAgainLater) {

@@ -338,7 +338,8 @@ TEST_F(SpreadSnapshotTest, EachShardIsRestoredThroughAnyNode) {
   write_points(20, 60);
   payload::FieldIndex index;
   index.key = "value";
-  ASSERT_TRUE((*nodes_[1]->database().collection("docs"))->create_index(index, engine::Ack::kVisible));
+  ASSERT_TRUE(
+      (*nodes_[1]->database().collection("docs"))->create_index(index, engine::Ack::kVisible));
   const auto config = *(*nodes_[0]->database().collection("docs"))->config();
   ASSERT_EQ(config.indexes.size(), 1U);
   EXPECT_FALSE(config.part);
@@ -395,6 +396,8 @@ TEST_F(SpreadSnapshotTest, AShardUnderANameOfItsOwnIsACollection) {
     ASSERT_TRUE(comes_true([&] { return node->database().exists("half"); }));
   }
   EXPECT_FALSE(state().collections.at("half").config.part);
+  const auto again = restore(*nodes_[0], {"half", std::nullopt}, archives_[0]);
+  ASSERT_TRUE(again) << again.error().message();
   ASSERT_TRUE(comes_true([&] { return update_anywhere("half", point(1000, "a")).has_value(); }));
 }
 

@@ -143,11 +143,29 @@ TEST_F(HugePagesTest, AFileThatIsUnreadableWhileItIsCopiedIsDamaged) {
   EXPECT_TRUE(file->is_damaged());
 }
 
+TEST_F(HugePagesTest, CopiesAreGivenUpTogether) {
+  const auto first = map_file(kLarge);
+  const auto second = map_file(kLarge);
+  ASSERT_TRUE(first->hold_in_huge_pages());
+  ASSERT_TRUE(second->hold_in_huge_pages());
+  auto closed = map_file(kLarge);
+  ASSERT_TRUE(closed->hold_in_huge_pages());
+  closed.reset();
+  end_huge_page_copies();
+  EXPECT_EQ(held_memory().n_bytes(), 0U);
+  EXPECT_TRUE(is_whole(*first));
+  EXPECT_TRUE(is_whole(*second));
+  end_huge_page_copies();
+  EXPECT_TRUE(is_whole(*first));
+}
+
 TEST_F(HugePagesTest, HeldPagesCanBePinned) {
   const auto file = map_file(kLarge);
   ASSERT_TRUE(file->hold_in_huge_pages());
   if (!file->place(file->bytes(), MemoryPlacement::kPinned)) GTEST_SKIP() << "RLIMIT_MEMLOCK";
   EXPECT_TRUE(is_whole(*file));
+  end_huge_page_copies();
+  EXPECT_NE(held_memory().n_bytes(), 0U) << "what is pinned stays";
   EXPECT_TRUE(file->place(file->bytes(), MemoryPlacement::kCached));
   EXPECT_TRUE(is_whole(*file));
 }

@@ -39,13 +39,18 @@ TEST(HeldMemory, WithoutALimitItIsAShareOfTheMachines) {
   EXPECT_TRUE(memory.take(1));
 }
 
-TEST(HeldMemory, LeavesAQuarterOfTheMemoryLimit) {
+TEST(HeldMemory, LeavesHalfOfTheMemoryLimit) {
   HeldMemory memory;
   memory.set_limit(std::uint64_t{1} << 40);
   const std::uint64_t now = process_memory().state().private_bytes;
-  process_memory().set_limit((now + 64 * kHeldMiB) * 4 / 3);
+  process_memory().set_limit((now + 64 * kHeldMiB) * 2);
   EXPECT_FALSE(memory.take(80 * kHeldMiB));
   EXPECT_TRUE(memory.take(16 * kHeldMiB));
+  EXPECT_FALSE(memory.is_short());
+  process_memory().set_limit(now);
+  EXPECT_TRUE(memory.is_short());
+  memory.give_back(16 * kHeldMiB);
+  EXPECT_FALSE(memory.is_short());
   process_memory().set_limit(0);
 }
 
