@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kFileMiB = 1 << 20;
 /// Held, and its last page is cut.
-constexpr std::size_t kLarge = 9 * kFileMiB + 4097;
+constexpr std::size_t kHeldFileBytes = 9 * kFileMiB + 4097;
 
 bool system_has_huge_pages() {
   std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -72,7 +72,7 @@ class HugePagesTest : public testing::Test {
 };
 
 TEST_F(HugePagesTest, ALargeFileIsHeldAtItsPlace) {
-  auto file = map_file(kLarge);
+  auto file = map_file(kHeldFileBytes);
   const std::byte* const before = file->bytes().data();
   ASSERT_TRUE(file->hold_in_huge_pages());
   EXPECT_TRUE(file->hold_in_huge_pages());  // still
@@ -93,9 +93,9 @@ TEST_F(HugePagesTest, SmallFilesStayFiles) {
 
 TEST_F(HugePagesTest, WithoutRoomFilesStayFiles) {
   held_memory().set_limit(15 * kFileMiB);
-  auto first = map_file(kLarge);
+  auto first = map_file(kHeldFileBytes);
   EXPECT_TRUE(first->hold_in_huge_pages());
-  const auto second = map_file(kLarge);
+  const auto second = map_file(kHeldFileBytes);
   EXPECT_FALSE(second->hold_in_huge_pages());
   EXPECT_TRUE(is_whole(*second));
   first.reset();
@@ -104,7 +104,7 @@ TEST_F(HugePagesTest, WithoutRoomFilesStayFiles) {
 }
 
 TEST_F(HugePagesTest, AHeldFileNeedsItsFileNoMore) {
-  const auto file = map_file(kLarge);
+  const auto file = map_file(kHeldFileBytes);
   ASSERT_TRUE(file->hold_in_huge_pages());
   cut(0);
   EXPECT_TRUE(is_whole(*file));
@@ -112,7 +112,7 @@ TEST_F(HugePagesTest, AHeldFileNeedsItsFileNoMore) {
 
 TEST_F(HugePagesTest, ColdFilesAreGivenBackWhileOthersRead) {
   for (int round = 0; round < 3; ++round) {
-    const auto file = map_file(kLarge);
+    const auto file = map_file(kHeldFileBytes);
     ASSERT_TRUE(file->hold_in_huge_pages());
     bool is_right = true;
     std::thread reader([&] {
@@ -128,7 +128,7 @@ TEST_F(HugePagesTest, ColdFilesAreGivenBackWhileOthersRead) {
 }
 
 TEST_F(HugePagesTest, AFileThatGivesItsPagesBackIsDamagedLikeEveryFile) {
-  const auto file = map_file(kLarge);
+  const auto file = map_file(kHeldFileBytes);
   ASSERT_TRUE(file->hold_in_huge_pages());
   ASSERT_TRUE(file->place(file->bytes().first(kFileMiB), MemoryPlacement::kCold));
   cut(4096);
@@ -137,18 +137,18 @@ TEST_F(HugePagesTest, AFileThatGivesItsPagesBackIsDamagedLikeEveryFile) {
 }
 
 TEST_F(HugePagesTest, AFileThatIsUnreadableWhileItIsCopiedIsDamaged) {
-  const auto file = map_file(kLarge);
+  const auto file = map_file(kHeldFileBytes);
   cut(4 * kFileMiB);
   (void)file->hold_in_huge_pages();
   EXPECT_TRUE(file->is_damaged());
 }
 
 TEST_F(HugePagesTest, CopiesAreGivenUpTogether) {
-  const auto first = map_file(kLarge);
-  const auto second = map_file(kLarge);
+  const auto first = map_file(kHeldFileBytes);
+  const auto second = map_file(kHeldFileBytes);
   ASSERT_TRUE(first->hold_in_huge_pages());
   ASSERT_TRUE(second->hold_in_huge_pages());
-  auto closed = map_file(kLarge);
+  auto closed = map_file(kHeldFileBytes);
   ASSERT_TRUE(closed->hold_in_huge_pages());
   closed.reset();
   end_huge_page_copies();
@@ -160,7 +160,7 @@ TEST_F(HugePagesTest, CopiesAreGivenUpTogether) {
 }
 
 TEST_F(HugePagesTest, HeldPagesCanBePinned) {
-  const auto file = map_file(kLarge);
+  const auto file = map_file(kHeldFileBytes);
   ASSERT_TRUE(file->hold_in_huge_pages());
   if (!file->place(file->bytes(), MemoryPlacement::kPinned)) GTEST_SKIP() << "RLIMIT_MEMLOCK";
   EXPECT_TRUE(is_whole(*file));
