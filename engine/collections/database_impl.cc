@@ -273,6 +273,7 @@ void DatabaseImpl::tick_until_closed() {
       if (closed_) return;
     }
     run_logged("looking at the catalog's file", [this] { gate_.update(); });
+    run_logged("looking at the memory of copies", [] { end_huge_page_copies_if_short(); });
     collections_.tick();
   }
 }
