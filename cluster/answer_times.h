@@ -22,8 +22,8 @@ class AnswerTimes {
 
   /// Before a read is sent to `node`.
   void begin(const NodeAddress& node, Clock::time_point now = Clock::now()) QV_EXCLUDES(mutex_);
-  /// `took`: until the answer; nullopt: there was none, or an error. That counts as a second at
-  /// least, so that a node that refuses everything at once is not the fastest.
+  /// `took`: until the answer; nullopt: there was none, or an error. That counts as a second,
+  /// so that a node that refuses everything at once is not the fastest.
   void note(const NodeAddress& node, std::optional<Clock::duration> took) QV_EXCLUDES(mutex_);
   /// Puts slow nodes behind the others: those that take 20 ms longer than three times the fastest,
   /// or than one of which nothing is known. One that was not asked for 30 s comes first once, as it

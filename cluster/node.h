@@ -230,4 +230,24 @@ class Node {
   virtual void stop() = 0;
 };
 
+/// Tells a node how long another one, of the holders of a collection, takes to answer a read.
+class ReadTimer {
+ public:
+  /// Before the read is sent. `node` and `asked` outlive this.
+  ReadTimer(Node& node, const NodeAddress& asked) : node_(node), asked_(asked) {
+    node_.note_question(asked_);
+  }
+  /// `is_good`: there is an answer, and it is no error of the node that was asked.
+  void end(bool is_good) {
+    std::optional<std::chrono::nanoseconds> took;
+    if (is_good) took = std::chrono::steady_clock::now() - began_;
+    node_.note_answer(asked_, took);
+  }
+
+ private:
+  Node& node_;
+  const NodeAddress& asked_;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
 }  // namespace quiver::cluster

@@ -118,15 +118,11 @@ Result<std::string> NodeImpl::ask_part(const std::string& part, PartVerb verb,
   if (!there) return no_such_part(part);
   Error last(Code::kUnavailable, "no node has it");
   for (const auto& node : there->others) {
-    note_question(node);
-    const auto began = std::chrono::steady_clock::now();
+    ReadTimer timer(*this, node);
     auto answer = peers_.call(node.peer, kPartCall, message);
+    const bool is_answered = answer && is_good(*answer);
     // How long a wait takes says nothing about the node.
-    if (!answer || !is_good(*answer)) {
-      note_answer(node, std::nullopt);
-    } else if (verb != PartVerb::kWaitUntilFresh) {
-      note_answer(node, std::chrono::steady_clock::now() - began);
-    }
+    if (!is_answered || verb != PartVerb::kWaitUntilFresh) timer.end(is_answered);
     if (answer) return answer;
     last = answer.error();
   }

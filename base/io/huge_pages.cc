@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -47,11 +46,6 @@ void* new_memory(std::size_t size, void* like) {
   (void)::madvise(memory, size, MADV_HUGEPAGE);
   (void)::madvise(memory, size, MADV_DONTDUMP);
   return memory;
-}
-
-std::size_t size_in_pages(std::size_t size) {
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  return (size + page - 1) / page * page;
 }
 
 bool move_to(void* from, std::size_t size, void* to) {
@@ -103,12 +97,9 @@ std::shared_ptr<HugePageCopy> HugePageCopy::put(void* address, std::size_t size)
       return put;
     }
     (void)::munmap(copy, n);
-    if (put_back(file, n, address)) {
-      held_memory().give_back(n);
-      return nullptr;
-    }
   }
-  if (file != MAP_FAILED) (void)::munmap(file, n);
+  const bool is_there = copy != nullptr && put_back(file, n, address);
+  if (!is_there && file != MAP_FAILED) (void)::munmap(file, n);
   held_memory().give_back(n);
   return nullptr;
 }

@@ -31,15 +31,13 @@ class HugePageCopy {
   [[nodiscard]] Result<> end() QV_EXCLUDES(mutex_);
   /// `end_huge_page_copies` leaves it alone.
   void keep() QV_EXCLUDES(mutex_);
+  [[nodiscard]] bool is_kept() QV_EXCLUDES(mutex_);
   /// The addresses are about to be unmapped.
   void forget() QV_EXCLUDES(mutex_);
 
  private:
-  friend void end_huge_page_copies();
-
   HugePageCopy(void* address, std::size_t size, void* file)
       : address_(address), size_(size), file_(file) {}
-  [[nodiscard]] bool is_kept() QV_EXCLUDES(mutex_);
 
   void* const address_;
   const std::size_t size_;  ///< whole pages

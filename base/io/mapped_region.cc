@@ -128,12 +128,12 @@ void give_back(RegionSlot* slot) {
   all.free = slot;
 }
 
-std::uintptr_t whole_pages(std::size_t size) {
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+}  // namespace
+
+std::size_t size_in_pages(std::size_t size) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   return (size + page - 1) / page * page;
 }
-
-}  // namespace
 
 void damage_region(const void* address) {
   RegionSlot* slot = find(reinterpret_cast<std::uintptr_t>(address));
@@ -145,7 +145,7 @@ MappedRegion::MappedRegion(void* address, std::size_t size) {
   install_handler();
   slot_ = take_slot();
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
-  set_bounds(*slot_, begin, begin + whole_pages(size));
+  set_bounds(*slot_, begin, begin + size_in_pages(size));
   choose_guard(static_cast<const std::byte*>(address), size);
 }
 

@@ -21,6 +21,9 @@ namespace quiver {
 
 struct RegionSlot;
 
+/// `size`, rounded up to whole pages of the system.
+[[nodiscard]] std::size_t size_in_pages(std::size_t size);
+
 /// Damages the region that holds `address`, as if one of its pages could not be read. Nothing
 /// happens if there is none. The caller keeps the region mapped.
 void damage_region(const void* address);

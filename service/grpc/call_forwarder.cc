@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -31,10 +30,13 @@ peer::ForwardedAnswer unavailable(const std::string& text) {
 }
 
 /// False: an error of the node, not of the request.
-bool is_nodes_best(const peer::ForwardedAnswer& answer) {
-  constexpr std::array<int, 5> kErrorsOfNodes = {2, 4, 8, 13, 14};  // unknown … unavailable
+bool is_answered(const peer::ForwardedAnswer& answer) {
+  constexpr std::array kErrorsOfNodes = {Code::kUnknown, Code::kDeadlineExceeded,
+                                         Code::kResourceExhausted, Code::kInternal,
+                                         Code::kUnavailable};
+  const auto code = static_cast<Code>(answer.code());
   return !answer.is_not_leading() &&
-         std::ranges::find(kErrorsOfNodes, answer.code()) == kErrorsOfNodes.end();
+         std::ranges::find(kErrorsOfNodes, code) == kErrorsOfNodes.end();
 }
 
 /// Waits for the one call that it owns.
@@ -144,17 +146,12 @@ CallForwarder::Answer CallForwarder::attempt(const Target& target, const std::st
 CallForwarder::Answer CallForwarder::send(const cluster::NodeAddress& node,
                                           const std::string& message, std::string& reason,
                                           api::Effect effect) {
-  const bool is_read = effect == api::Effect::kLocal;
-  if (is_read) options_.node->note_question(node);
-  const auto began = std::chrono::steady_clock::now();
+  std::optional<cluster::ReadTimer> timer;
+  if (effect == api::Effect::kLocal) timer.emplace(*options_.node, node);
   const auto bytes = options_.peers->call(node.peer, api::kForwardedCallVerb, message);
   peer::ForwardedAnswer answer;
   const bool is_whole = bytes && answer.ParseFromString(*bytes);
-  if (is_read) {
-    std::optional<std::chrono::nanoseconds> took;
-    if (is_whole && is_nodes_best(answer)) took = std::chrono::steady_clock::now() - began;
-    options_.node->note_answer(node, took);
-  }
+  if (timer) timer->end(is_whole && is_answered(answer));
   if (!bytes) {
     const Error& error = bytes.error();
     reason = error.message();

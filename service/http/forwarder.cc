@@ -204,14 +204,10 @@ Forwarder::Attempt Forwarder::send(Exchange& exchange, const cluster::NodeAddres
   endpoint.silence = kSilence;
   const tracing::StageScope stage(exchange.trace(), "Forward", tracing::SpanKind::kClient);
   const std::string head = head_for(exchange, endpoint, self_);
-  if (is_read(exchange)) options_.node->note_question(node);
-  const auto began = std::chrono::steady_clock::now();
+  std::optional<cluster::ReadTimer> timer;
+  if (is_read(exchange)) timer.emplace(*options_.node, node);
   auto answer = connections_.exchange(endpoint, head, exchange.request.body);
-  if (is_read(exchange)) {
-    std::optional<std::chrono::nanoseconds> took;
-    if (is_answered(answer)) took = std::chrono::steady_clock::now() - began;
-    options_.node->note_answer(node, took);
-  }
+  if (timer) timer->end(is_answered(answer));
   const bool may_be_done = !answer && answer.error().code() != Code::kUnavailable;
   if (!answer && (is_read(exchange) || !may_be_done)) {
     reason = answer.error().message();
