@@ -3,11 +3,18 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <future>
 #include <memory>
 #include <string>
+#include <vector>
+
+#include "base/io/file.h"
+#include "base/observe/held_memory.h"
+#include "base/observe/memory_budget.h"
+#include "tests/patience.h"
 
 namespace quiver::engine {
 namespace {
@@ -76,6 +83,17 @@ TEST_F(DatabaseReady, NamesWhatCannotBeOpenedUntilItCan) {
   before_opening_ = [] { return Result<>(); };
   EXPECT_TRUE(database_->collection("points"));
   EXPECT_EQ(why_not_ready(), "");
+}
+
+TEST_F(DatabaseReady, CopiesInHugePagesAreGivenUpWhenMemoryIsShort) {
+  const auto directory = *open_real_directory((root_ / "large").string());
+  ASSERT_TRUE(directory->write_file("file", std::vector<std::byte>(16 << 20, std::byte{7})));
+  const auto file = *directory->open_mapped("file");
+  if (!file->hold_in_huge_pages()) GTEST_SKIP() << "no copy: the system has no huge pages";
+  process_memory().set_limit(process_memory().state().private_bytes);
+  EXPECT_TRUE(comes_true([] { return held_memory().n_bytes() == 0; }));
+  process_memory().set_limit(0);
+  EXPECT_EQ(std::ranges::count(file->bytes(), std::byte{7}), 16 << 20);
 }
 
 }  // namespace
