@@ -10,11 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define QV_GPU_ABI 1 /* a module with another number is refused */
+#define QV_GPU_ABI 2 /* a module with another number is refused */
 #define QV_GPU_SYMBOL "qv_gpu"
 #define QV_ROW_ALIGNMENT 64u /* bytes that rows and queries of 8 bits are padded to, with zeros */
+#define QV_TOKEN_GROUP 8u    /* tokens of a document or query are padded to a multiple of it */
 #define QV_NOT_CERTIFIED \
-  0xFFFFFFFFu /* in `qv_dense.n_rows`: the device cannot say which rows are best */
+  0xFFFFFFFFu /* in place of a number of rows: the device cannot say which are best */
 
 /* QV_NOT: the module does not do this job, the caller should. QV_BUSY: not done yet. QV_LOST: the
  * device is gone for this process; no more calls but `last_error` are useful. */
@@ -49,10 +50,30 @@ typedef struct {
   uint32_t k;            /* hits wanted */
 } qv_query;
 
+/* A document of tokens x, each rounded to 16 bits: x is about half(x). They are one after another,
+ * in groups of QV_TOKEN_GROUP; the last one is repeated to fill its group. Rounded up. */
+typedef struct {
+  uint32_t first_group;
+  uint32_t n_groups; /* 0: no tokens, never named */
+  float error;       /* the largest |x - half(x)| */
+  float length;      /* the largest |half(x)| */
+} qv_document;
+
+/* A query of tokens q, rounded alike and padded with zeros to groups. Rounded up. */
+typedef struct {
+  uint32_t first_group;
+  uint32_t n_groups; /* at least 1; the next query's groups follow */
+  float length;      /* the sum of |q| */
+  float error;       /* the sum of |q - half(q)| */
+  uint32_t k;        /* hits wanted */
+} qv_token_query;
+
+/* Rows of codes, or tokens of documents. */
 typedef struct {
   uint32_t size;
-  uint32_t stride; /* bytes of a row of codes: a multiple of QV_ROW_ALIGNMENT */
-  uint64_t n_rows;
+  uint32_t stride;      /* bytes of a row or token: a multiple of QV_ROW_ALIGNMENT */
+  uint64_t n_rows;      /* rows, or tokens with those that are repeated */
+  uint64_t n_documents; /* 0: rows */
 } qv_part_shape;
 
 /* For each query, rows among which its k best are (docs/gpu.md). Memory is pinned and stays as it
@@ -71,6 +92,22 @@ typedef struct {
   uint32_t* n_rows;  /* out: [n_queries]; QV_NOT_CERTIFIED if there are more */
 } qv_dense;
 
+/* For each query, documents among which its k best are. The score of a document is the sum, over
+ * the query's tokens, of the largest <q, x> of its tokens. Memory as in `qv_dense`. */
+typedef struct {
+  uint32_t size;
+  uint32_t n_queries;
+  const qv_part* part;
+  const uint16_t* tokens;        /* halves, [groups * QV_TOKEN_GROUP, stride / 2] */
+  const qv_token_query* queries; /* [n_queries] */
+  const uint64_t* allowed;       /* a bit for each document; NULL: all are allowed */
+  float rounding;      /* sums of the caller and of the device are off by at most this share of the
+                          sum of |q|, times the largest |x| */
+  uint32_t capacity;   /* largest number of documents for one query */
+  uint32_t* documents; /* out: [n_queries, capacity], in no order */
+  uint32_t* n_documents; /* out: [n_queries]; QV_NOT_CERTIFIED if there are more */
+} qv_documents;
+
 typedef struct {
   uint32_t size;
   uint32_t abi;
@@ -83,6 +120,10 @@ typedef struct {
   /* Copies rows [first, first + n); returns when they are read. */
   qv_status (*part_put)(qv_part* part, uint64_t first, uint64_t n, const int8_t* codes,
                         const qv_row* rows);
+  /* Copies tokens [first, first + n), and documents likewise. */
+  qv_status (*part_put_tokens)(qv_part* part, uint64_t first, uint64_t n, const uint16_t* tokens);
+  qv_status (*part_put_documents)(qv_part* part, uint64_t first, uint64_t n,
+                                  const qv_document* documents);
   void (*part_free)(qv_part* part);
   void* (*pinned)(qv_device* device, uint64_t n_bytes); /* NULL: no memory */
   void (*unpin)(qv_device* device, void* memory);
@@ -90,6 +131,7 @@ typedef struct {
   void (*lane_free)(qv_lane* lane);
   /* Queues a job; a lane has one at a time. */
   qv_status (*dense)(qv_lane* lane, const qv_dense* job);
+  qv_status (*documents)(qv_lane* lane, const qv_documents* job);
   /* Waits up to `us` microseconds for the job. QV_BUSY: not done yet. */
   qv_status (*wait)(qv_lane* lane, uint32_t us);
   const char* (*last_error)(void); /* of this thread, "" if there is none */

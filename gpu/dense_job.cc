@@ -10,26 +10,6 @@
 namespace quiver::gpu {
 namespace {
 
-/// Rows that a device may name for a query: what is found is about 2 k (docs/gpu.md).
-std::uint64_t capacity_of(std::uint64_t k) { return 16 * k + 1024; }
-
-/// Hands out pieces of memory, each aligned to 256 bytes. Without memory it only adds up sizes.
-class Pieces {
- public:
-  explicit Pieces(std::byte* memory) : memory_(memory) {}
-  template <class T>
-  T* take(std::uint64_t n) {
-    std::byte* const piece = memory_ == nullptr ? nullptr : memory_ + used_;
-    used_ += (n * sizeof(T) + 255) / 256 * 256;
-    return reinterpret_cast<T*>(piece);
-  }
-  [[nodiscard]] std::uint64_t used() const { return used_; }
-
- private:
-  std::byte* memory_;
-  std::uint64_t used_ = 0;
-};
-
 struct Places {
   std::int8_t* codes;
   qv_query* queries;
@@ -46,9 +26,9 @@ Places places(Pieces& pieces, const Part& part, std::uint64_t n, std::uint64_t c
 
 }  // namespace
 
-std::size_t queries_per_job(std::uint64_t k) {
+std::size_t DenseJob::n_together(const DenseRows& /*rows*/, std::span<const DenseQuery> queries) {
   constexpr std::uint64_t kMaxFound = 4 << 20;
-  const std::uint64_t room = tiles::room(static_cast<unsigned>(k));
+  const std::uint64_t room = tiles::room(static_cast<unsigned>(most_wanted(queries)));
   return std::clamp<std::uint64_t>(kMaxFound / room, 1, kMaxQueries);
 }
 
@@ -102,21 +82,7 @@ bool DenseJob::write(Lane& lane, const Part& part, const std::uint64_t* allowed)
 }
 
 std::size_t DenseJob::read(RowLists& lists) const {
-  std::size_t n_certain = 0;
-  for (std::size_t j = 0; j < written_.size(); ++j) {
-    const std::uint32_t n = job_.n_rows[j];
-    if (n > job_.capacity) continue;  // QV_NOT_CERTIFIED
-    const std::uint32_t* first = job_.rows + std::size_t{j} * job_.capacity;
-    auto& list = lists[written_[j]].emplace(first, first + n);
-    std::sort(list.begin(), list.end());
-    // A device that names rows that are not there must not make the caller read them.
-    if (!list.empty() && list.back() >= rows_.view.n_rows) {
-      lists[written_[j]].reset();
-      continue;
-    }
-    ++n_certain;
-  }
-  return n_certain;
+  return read_named({job_.capacity, job_.rows, job_.n_rows}, written_, rows_.view.n_rows, lists);
 }
 
 }  // namespace quiver::gpu

@@ -6,20 +6,20 @@
 #include <vector>
 
 #include "gpu/devices.h"
+#include "gpu/job.h"
 
 namespace quiver::gpu {
-
-/// Most hits of a query that a device looks for.
-inline constexpr std::uint64_t kMaxHits = 4096;
-/// Most queries of one job; more are several jobs.
-inline constexpr std::size_t kMaxQueries = 256;
-/// Queries of one job, if one of them wants `k` hits: fewer if there are many, so that the rows
-/// found take at most 32 MiB of a device.
-[[nodiscard]] std::size_t queries_per_job(std::uint64_t k);
 
 /// Writes a job and reads its results. Borrows all it is given.
 class DenseJob {
  public:
+  using Rows = DenseRows;
+  using Query = DenseQuery;
+
+  /// Queries of one job: fewer if one wants many hits, so that the rows found take at most 32 MiB
+  /// of a device.
+  [[nodiscard]] static std::size_t n_together(const DenseRows& rows,
+                                              std::span<const DenseQuery> queries);
   /// `numbers`: which of `queries` the group is of. At most kMaxQueries. `executor` helps to write;
   /// nullptr: nobody does.
   DenseJob(std::span<const DenseQuery> queries, std::span<const std::size_t> numbers,
@@ -31,7 +31,9 @@ class DenseJob {
   [[nodiscard]] bool write(Lane& lane, const Part& part, const std::uint64_t* allowed);
   [[nodiscard]] std::size_t n_asked() const { return numbers_.size(); }
   [[nodiscard]] std::uint32_t n_queries() const { return job_.n_queries; }
-  [[nodiscard]] const qv_dense& job() const { return job_; }
+  [[nodiscard]] qv_status start(const qv_gpu_api& api, const Lane& lane) const {
+    return api.dense(lane.handle(), &job_);
+  }
   /// Fills in the answers of queries that the device is certain of; returns their number.
   [[nodiscard]] std::size_t read(RowLists& lists) const;
 

@@ -18,7 +18,12 @@ constexpr std::chrono::microseconds kLaneWait(1000);
 }  // namespace
 
 Part::Part(std::shared_ptr<Device> device, qv_part* handle, const qv_part_shape& shape)
-    : device_(std::move(device)), handle_(handle), n_rows_(shape.n_rows), stride_(shape.stride) {
+    : device_(std::move(device)),
+      handle_(handle),
+      n_rows_(shape.n_rows),
+      n_documents_(shape.n_documents),
+      n_bytes_(bytes_of(shape)),
+      stride_(shape.stride) {
   ++device_->n_parts_;
 }
 
@@ -33,9 +38,33 @@ bool Part::put(std::uint64_t first, const std::vector<std::int8_t>& codes,
   if (device_->is_lost()) return false;
   const auto status =
       device_->module_.api().part_put(handle_, first, rows.size(), codes.data(), rows.data());
+  return is_put(status, codes.size() + rows.size() * sizeof(qv_row));
+}
+
+bool Part::put_tokens(std::uint64_t first, const std::vector<std::uint16_t>& tokens) {
+  if (device_->is_lost()) return false;
+  const std::uint64_t n_bytes = tokens.size() * sizeof(std::uint16_t);
+  return is_put(
+      device_->module_.api().part_put_tokens(handle_, first, n_bytes / stride_, tokens.data()),
+      n_bytes);
+}
+
+bool Part::put_documents(std::uint64_t first, const std::vector<qv_document>& documents) {
+  if (device_->is_lost()) return false;
+  return is_put(
+      device_->module_.api().part_put_documents(handle_, first, documents.size(), documents.data()),
+      documents.size() * sizeof(qv_document));
+}
+
+bool Part::is_put(qv_status status, std::uint64_t n_bytes) {
   if (device_->outcome_of(status, "part_put") != Device::Outcome::kDone) return false;
-  device_->counts_.n_uploaded_bytes += codes.size() + rows.size() * sizeof(qv_row);
+  device_->counts_.n_uploaded_bytes += n_bytes;
   return true;
+}
+
+std::uint64_t bytes_of(const qv_part_shape& shape) {
+  const std::uint64_t of_rows = shape.n_documents == 0 ? shape.n_rows * sizeof(qv_row) : 0;
+  return shape.n_rows * shape.stride + of_rows + shape.n_documents * sizeof(qv_document);
 }
 
 Lane::~Lane() {
@@ -134,7 +163,7 @@ Device::Outcome Device::outcome_of(qv_status status, const char* call) {
 }
 
 std::shared_ptr<Part> Device::make_part(const qv_part_shape& shape) {
-  const std::uint64_t n_bytes = shape.n_rows * (shape.stride + sizeof(qv_row));
+  const std::uint64_t n_bytes = bytes_of(shape);
   if (is_lost()) return nullptr;
   if (resident_bytes_.fetch_add(n_bytes) + n_bytes <= limits_.memory_bytes) {
     qv_part* handle = nullptr;
@@ -186,11 +215,11 @@ void Device::put_back(std::unique_ptr<Lane> lane) {
   lane_free_.notify_one();
 }
 
-Result<Device::Outcome> Device::run(std::unique_ptr<Lane>& lane, const qv_dense& job,
-                                    const Cancel& cancel) {
+Result<Device::Outcome> Device::run(std::unique_ptr<Lane>& lane, const Start& start,
+                                    std::uint32_t n_queries, const Cancel& cancel) {
   const auto& api = module_.api();
   const auto begin = Deadline::Clock::now();
-  auto outcome = outcome_of(api.dense(lane->handle(), &job), "dense");
+  auto outcome = outcome_of(start(api, *lane), "start");
   if (outcome == Outcome::kDone) outcome = Outcome::kBusy;
   while (outcome == Outcome::kBusy) {
     outcome = outcome_of(api.wait(lane->handle(), kWaitUs), "wait");
@@ -211,7 +240,7 @@ Result<Device::Outcome> Device::run(std::unique_ptr<Lane>& lane, const qv_dense&
       std::chrono::duration_cast<std::chrono::microseconds>(took).count());
   if (outcome == Outcome::kDone) {
     ++counts_.n_done;
-    counts_.n_queries += job.n_queries;
+    counts_.n_queries += n_queries;
   } else {
     ++counts_.n_failed;
   }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,17 +35,27 @@ class Part {
   [[nodiscard]] const qv_part* handle() const { return handle_; }
   [[nodiscard]] std::uint64_t n_rows() const { return n_rows_; }
   [[nodiscard]] std::uint32_t stride() const { return stride_; }
-  [[nodiscard]] std::uint64_t n_bytes() const { return n_rows_ * (stride_ + sizeof(qv_row)); }
+  [[nodiscard]] std::uint64_t n_documents() const { return n_documents_; }
+  [[nodiscard]] std::uint64_t n_bytes() const { return n_bytes_; }
   /// False if the device is lost or out of memory.
   [[nodiscard]] bool put(std::uint64_t first, const std::vector<std::int8_t>& codes,
                          const std::vector<qv_row>& rows);
+  [[nodiscard]] bool put_tokens(std::uint64_t first, const std::vector<std::uint16_t>& tokens);
+  [[nodiscard]] bool put_documents(std::uint64_t first, const std::vector<qv_document>& documents);
 
  private:
   const std::shared_ptr<Device> device_;
   qv_part* const handle_;
+  [[nodiscard]] bool is_put(qv_status status, std::uint64_t n_bytes);
+
   const std::uint64_t n_rows_;
+  const std::uint64_t n_documents_;
+  const std::uint64_t n_bytes_;
   const std::uint32_t stride_;
 };
+
+/// Memory that a part takes on a device.
+[[nodiscard]] std::uint64_t bytes_of(const qv_part_shape& shape);
 
 /// A stream of a device with pinned memory of its own. Used by one thread at a time.
 class Lane {
@@ -117,11 +128,14 @@ class Device : public std::enable_shared_from_this<Device> {
   [[nodiscard]] std::unique_ptr<Lane> take_lane(std::chrono::microseconds patience,
                                                 const Cancel& cancel) QV_EXCLUDES(mutex_);
   void put_back(std::unique_ptr<Lane> lane) QV_EXCLUDES(mutex_);
+  /// Starts a job in a lane.
+  using Start = std::function<qv_status(const qv_gpu_api& api, const Lane& lane)>;
   /// Queues the job and waits for it; a job over the time limit makes the device lost. The error of
   /// `cancel` leaves the job running: `lane` is then empty, and the lane is free again when the job
   /// has ended. Otherwise the caller still has the lane and may read the results.
-  [[nodiscard]] Result<Outcome> run(std::unique_ptr<Lane>& lane, const qv_dense& job,
-                                    const Cancel& cancel) QV_EXCLUDES(mutex_);
+  [[nodiscard]] Result<Outcome> run(std::unique_ptr<Lane>& lane, const Start& start,
+                                    std::uint32_t n_queries, const Cancel& cancel)
+      QV_EXCLUDES(mutex_);
 
  private:
   friend class Part;

@@ -9,6 +9,7 @@
 
 #include "base/observe/log.h"
 #include "gpu/dense_job.h"
+#include "gpu/document_job.h"
 #include "gpu/emulated/emulated.h"
 #include "gpu/encode.h"
 
@@ -48,12 +49,66 @@ std::int64_t now_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
-std::uint64_t bytes_of(const qv_part_shape& shape) {
-  return shape.n_rows * (shape.stride + sizeof(qv_row));
+qv_part_shape shape_of(const DenseRows& rows) {
+  return {sizeof(qv_part_shape), code_stride(rows.view.dim), rows.view.n_rows, 0};
 }
 
-qv_part_shape shape_of(const DenseRows& rows) {
-  return {sizeof(qv_part_shape), code_stride(rows.view.dim), rows.view.n_rows};
+qv_part_shape shape_of(const Documents& documents) {
+  std::uint64_t n_tokens = 0;
+  for (std::size_t i = 0; i < documents.n(); ++i) {
+    n_tokens += padded_tokens(documents.offsets[i + 1] - documents.offsets[i]);
+  }
+  return {sizeof(qv_part_shape), token_stride(documents.tokens.dim), n_tokens, documents.n()};
+}
+
+std::uint64_t stored_bytes(const DenseRows& rows) {
+  return rows.view.n_rows * rows.view.stride_bytes;
+}
+std::uint64_t stored_bytes(const Documents& documents) {
+  return documents.tokens.n_rows * documents.tokens.stride_bytes;
+}
+
+/// What the CPU reads in the time that it takes for one query. It compares each token with some
+/// tens of the query.
+std::uint64_t bytes_on_cpu(const DenseRows& rows) { return stored_bytes(rows); }
+std::uint64_t bytes_on_cpu(const Documents& documents) { return 8 * stored_bytes(documents); }
+
+enum class Filled : std::uint8_t { kDone, kNoCodes, kNot };
+
+/// Makes the rows' codes and copies them, piece by piece.
+Filled fill(Part& part, const DenseRows& rows) {
+  EncodedRows encoded;
+  const std::size_t n_piece = std::max<std::size_t>(1, kPieceBytes / part.stride());
+  for (std::size_t first = 0; first < part.n_rows(); first += n_piece) {
+    const std::size_t n = std::min<std::size_t>(n_piece, part.n_rows() - first);
+    if (!encode_rows(rows.view, first, n, encoded)) return Filled::kNoCodes;
+    if (!part.put(first, encoded.codes, encoded.rows)) return Filled::kNot;
+  }
+  return Filled::kDone;
+}
+
+/// Documents from `first` on whose tokens make a piece; at least one.
+std::size_t documents_of_piece(const Documents& documents, std::size_t first, std::size_t stride) {
+  const std::uint64_t most = documents.offsets[first] + kPieceBytes / stride;
+  std::size_t end = first + 1;
+  while (end < documents.n() && documents.offsets[end + 1] <= most) ++end;
+  return end - first;
+}
+
+Filled fill(Part& part, const Documents& documents) {
+  EncodedDocuments encoded;
+  std::uint64_t n_tokens = 0;
+  for (std::size_t first = 0; first < documents.n();) {
+    const std::size_t n = documents_of_piece(documents, first, part.stride());
+    if (!encode_documents(documents, first, n, encoded)) return Filled::kNoCodes;
+    const auto group = static_cast<std::uint32_t>(n_tokens / QV_TOKEN_GROUP);
+    for (qv_document& document : encoded.documents) document.first_group += group;
+    if (!part.put_tokens(n_tokens, encoded.tokens)) return Filled::kNot;
+    if (!part.put_documents(first, encoded.documents)) return Filled::kNot;
+    n_tokens += encoded.tokens.size() * sizeof(std::uint16_t) / part.stride();
+    first += n;
+  }
+  return Filled::kDone;
 }
 
 }  // namespace
@@ -222,21 +277,13 @@ std::shared_ptr<Part> Devices::make_part(const qv_part_shape& shape) {
   return device->make_part(shape);
 }
 
-/// Makes the rows' codes and copies them to a device.
-void Devices::load(Loading& loading, const DenseRows& rows) {
-  const qv_part_shape shape = shape_of(rows);
-  auto part = make_part(shape);
+template <class Rows>
+void Devices::load(Loading& loading, const Rows& rows) {
+  auto part = make_part(shape_of(rows));
   if (part == nullptr) return;
-  EncodedRows encoded;
-  const std::size_t n_piece = std::max<std::size_t>(1, kPieceBytes / shape.stride);
-  for (std::size_t first = 0; first < shape.n_rows; first += n_piece) {
-    const std::size_t n = std::min<std::size_t>(n_piece, shape.n_rows - first);
-    if (!encode_rows(rows.view, first, n, encoded)) {
-      loading.end = Slot::Content::State::kNoCodes;
-      return;
-    }
-    if (!part->put(first, encoded.codes, encoded.rows)) return;
-  }
+  const Filled filled = fill(*part, rows);
+  if (filled == Filled::kNoCodes) loading.end = Slot::Content::State::kNoCodes;
+  if (filled != Filled::kDone) return;
   loaded_.push_back(loading.content);
   loading.content->last_use_ms = now_ms();
   loading.end = Slot::Content::State::kPresent;
@@ -244,7 +291,8 @@ void Devices::load(Loading& loading, const DenseRows& rows) {
 }
 
 /// False if the loader has stopped.
-bool Devices::post_load(const std::shared_ptr<Slot::Content>& content, const DenseRows& rows) {
+template <class Rows>
+bool Devices::post_load(const std::shared_ptr<Slot::Content>& content, const Rows& rows) {
   // Holds the rows, but not the searcher: a segment may go meanwhile.
   return loader_->post(Priority::kLow, [this, content, rows] {
     Loading loading{content, n_loading_};
@@ -252,7 +300,8 @@ bool Devices::post_load(const std::shared_ptr<Slot::Content>& content, const Den
   });
 }
 
-std::shared_ptr<const Part> Devices::part_for(Slot& slot, const DenseRows& rows, Fallback& why) {
+template <class Rows>
+std::shared_ptr<const Part> Devices::part_for(Slot& slot, const Rows& rows, Fallback& why) {
   using State = Slot::Content::State;
   const auto content = slot.content();
   MutexLock lock(content->mutex);
@@ -281,9 +330,23 @@ Result<RowLists> Devices::find_best(Slot& slot, const DenseRows& rows,
                                     std::span<const DenseQuery> queries,
                                     const std::uint64_t* allowed, const Cancel& cancel,
                                     Executor* executor) {
+  return find<DenseJob>(slot, rows, queries, allowed, cancel, executor);
+}
+
+Result<RowLists> Devices::find_best(Slot& slot, const Documents& documents,
+                                    std::span<const DocumentQuery> queries,
+                                    const std::uint64_t* allowed, const Cancel& cancel,
+                                    Executor* executor) {
+  return find<DocumentJob>(slot, documents, queries, allowed, cancel, executor);
+}
+
+template <class Job>
+Result<RowLists> Devices::find(Slot& slot, const typename Job::Rows& rows,
+                               std::span<const typename Job::Query> queries,
+                               const std::uint64_t* allowed, const Cancel& cancel,
+                               Executor* executor) {
   RowLists lists(queries.size());
-  const std::uint64_t n_bytes = rows.view.n_rows * rows.view.stride_bytes;
-  if (n_bytes < options_.min_bytes) return lists;
+  if (stored_bytes(rows) < options_.min_bytes) return lists;
   if (!is_useful()) {
     if (!devices_.empty()) count(Fallback::kLost, queries.size());
     return lists;
@@ -295,25 +358,23 @@ Result<RowLists> Devices::find_best(Slot& slot, const DenseRows& rows,
     return lists;
   }
   std::vector<std::size_t> numbers;
-  std::uint64_t most = 0;
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    if (queries[i].k > kMaxHits) continue;
-    numbers.push_back(i);
-    most = std::max(most, queries[i].k);
+    if (queries[i].k <= kMaxHits) numbers.push_back(i);
   }
   count(Fallback::kHits, queries.size() - numbers.size());
-  const std::size_t n_together = queries_per_job(most);
+  const std::size_t n_together = Job::n_together(rows, queries);
   for (std::size_t first = 0; first < numbers.size(); first += n_together) {
     const auto group =
         std::span(numbers).subspan(first, std::min(n_together, numbers.size() - first));
-    DenseJob job(queries, group, rows, executor);
-    const std::chrono::microseconds patience(group.size() * n_bytes / kCpuBytesPerUs);
+    Job job(queries, group, rows, executor);
+    const std::chrono::microseconds patience(group.size() * bytes_on_cpu(rows) / kCpuBytesPerUs);
     QV_TRY(run(job, part, allowed, patience, cancel, lists));
   }
   return lists;
 }
 
-Result<> Devices::run(DenseJob& job, const std::shared_ptr<const Part>& part,
+template <class Job>
+Result<> Devices::run(Job& job, const std::shared_ptr<const Part>& part,
                       const std::uint64_t* allowed, std::chrono::microseconds patience,
                       const Cancel& cancel, RowLists& lists) {
   Device& device = part->device();
@@ -331,7 +392,10 @@ Result<> Devices::run(DenseJob& job, const std::shared_ptr<const Part>& part,
   count(Fallback::kQuery, job.n_asked() - job.n_queries());
   if (job.n_queries() > 0) {
     lane->reads = part;
-    QV_TRY(const auto outcome, device.run(lane, job.job(), cancel));
+    QV_TRY(const auto outcome,
+           device.run(
+               lane, [&job](const auto& api, const Lane& own) { return job.start(api, own); },
+               job.n_queries(), cancel));
     if (outcome == Device::Outcome::kDone) {
       count(Fallback::kUncertain, job.n_queries() - job.read(lists));
     } else {

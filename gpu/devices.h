@@ -65,11 +65,24 @@ struct DenseQuery {
   std::uint64_t k = 0;
 };
 
+/// Documents of tokens of a sealed segment: f32, f16, bf16 or u8, under Dot.
+struct Documents {
+  SharedBytes bytes;  ///< what `tokens` refers to
+  MatrixView tokens;
+  SharedSpan<std::uint64_t>
+      offsets;  ///< `[n + 1]`; those of document i begin at token `offsets[i]`
+
+  [[nodiscard]] std::size_t n() const { return offsets.size() - 1; }
+};
+
+struct DocumentQuery {
+  std::span<const float> tokens;  ///< `[n_tokens, dim]`
+  std::uint64_t k = 0;
+};
+
 /// For each query the rows among which its `k` best are, ascending; nullopt: the caller looks
 /// itself.
 using RowLists = std::vector<std::optional<std::vector<std::uint32_t>>>;
-
-class DenseJob;
 
 /// State of a device, for reports.
 struct DeviceReport {
@@ -119,6 +132,11 @@ class Devices {
                                            std::span<const DenseQuery> queries,
                                            const std::uint64_t* allowed, const Cancel& cancel,
                                            Executor* executor = nullptr);
+  /// The same for documents of tokens.
+  [[nodiscard]] Result<RowLists> find_best(Slot& slot, const Documents& documents,
+                                           std::span<const DocumentQuery> queries,
+                                           const std::uint64_t* allowed, const Cancel& cancel,
+                                           Executor* executor = nullptr);
   [[nodiscard]] Report report() const;
   /// Waits until no rows are on their way to a device. For tests.
   void wait_for_loading();
@@ -128,15 +146,22 @@ class Devices {
   Result<> open_module();
   Result<> open_devices();
   struct Loading;
-  [[nodiscard]] bool post_load(const std::shared_ptr<Slot::Content>& content,
-                               const DenseRows& rows);
-  void load(Loading& loading, const DenseRows& rows);
+  template <class Rows>
+  [[nodiscard]] bool post_load(const std::shared_ptr<Slot::Content>& content, const Rows& rows);
+  template <class Rows>
+  void load(Loading& loading, const Rows& rows);
   [[nodiscard]] std::shared_ptr<Part> make_part(const qv_part_shape& shape);
   [[nodiscard]] bool has_room(std::uint64_t n_bytes) const;
   void evict_idle(std::uint64_t n_bytes);
-  [[nodiscard]] std::shared_ptr<const Part> part_for(Slot& slot, const DenseRows& rows,
-                                                     Fallback& why);
-  Result<> run(DenseJob& job, const std::shared_ptr<const Part>& part, const std::uint64_t* allowed,
+  template <class Rows>
+  [[nodiscard]] std::shared_ptr<const Part> part_for(Slot& slot, const Rows& rows, Fallback& why);
+  template <class Job>
+  [[nodiscard]] Result<RowLists> find(Slot& slot, const typename Job::Rows& rows,
+                                      std::span<const typename Job::Query> queries,
+                                      const std::uint64_t* allowed, const Cancel& cancel,
+                                      Executor* executor);
+  template <class Job>
+  Result<> run(Job& job, const std::shared_ptr<const Part>& part, const std::uint64_t* allowed,
                std::chrono::microseconds patience, const Cancel& cancel, RowLists& lists);
   void count(Fallback why, std::size_t n_queries) {
     fallbacks_[static_cast<std::size_t>(why)] += n_queries;

@@ -10,6 +10,8 @@ namespace {
 
 constexpr double kMaxLength = 1e18;
 constexpr float kMinScale = 1e-20F;  ///< of a query; see kLeastError
+/// Of a query of tokens: its products may underflow once a token.
+constexpr float kMinValue = 1e-15F;
 /// Added to the error of a row. It covers products of the kernels that underflow: at least 127 *
 /// 1e-20 * 1e-20 against 65,536 * 2^-149.
 constexpr double kLeastError = 1e-20;
@@ -70,7 +72,88 @@ std::span<const float> as_floats(const std::byte* row, DType dtype, std::span<fl
   }
 }
 
+/// Squares of the lengths of a token as halves, and of what rounding took away.
+struct HalfLengths {
+  double error = 0;
+  double length = 0;
+  double square = 0;  ///< of the token itself
+};
+
+/// False if a value is no finite half. `buffer`: as many values.
+bool encode_halves(std::span<const float> token, std::uint16_t* halves, std::span<float> buffer,
+                   HalfLengths& lengths) {
+  const auto& convert = kernels().convert;
+  if (convert.f32_to_f16(token.data(), token.size(), halves) != 0) return false;
+  convert.f16_to_f32(halves, token.size(), buffer.data());
+  for (std::size_t i = 0; i < token.size(); ++i) {
+    const double value = token[i];
+    const double error = value - double{buffer[i]};
+    lengths.error += error * error;
+    lengths.length += double{buffer[i]} * buffer[i];
+    lengths.square += value * value;
+  }
+  return std::isfinite(lengths.square);
+}
+
 }  // namespace
+
+bool encode_documents(const Documents& documents, std::size_t first, std::size_t n,
+                      EncodedDocuments& out) {
+  const MatrixView& tokens = documents.tokens;
+  const std::size_t stride = token_stride(tokens.dim) / 2;
+  out.tokens.clear();
+  out.documents.assign(n, {});
+  std::vector<float> values(tokens.dim);
+  std::vector<float> rounded(tokens.dim);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t begin = documents.offsets[first + i];
+    const std::uint64_t n_tokens = documents.offsets[first + i + 1] - begin;
+    qv_document& document = out.documents[i];
+    document.first_group = static_cast<std::uint32_t>(out.tokens.size() / stride / QV_TOKEN_GROUP);
+    document.n_groups = static_cast<std::uint32_t>(padded_tokens(n_tokens) / QV_TOKEN_GROUP);
+    std::size_t at = out.tokens.size();
+    out.tokens.resize(at + padded_tokens(n_tokens) * stride);
+    double error = 0;
+    double length = 0;
+    for (std::uint64_t t = 0; t < n_tokens; ++t, at += stride) {
+      const auto token = as_floats(tokens.row(begin + t), tokens.dtype, values);
+      HalfLengths lengths;
+      if (!encode_halves(token, out.tokens.data() + at, rounded, lengths)) return false;
+      error = std::max(error, std::sqrt(lengths.error));
+      length = std::max(length, std::sqrt(lengths.length));
+    }
+    for (; at < out.tokens.size(); at += stride) {
+      std::copy_n(out.tokens.data() + at - stride, stride, out.tokens.data() + at);
+    }
+    document.error = rounded_up(error + kLeastError);
+    document.length = rounded_up(length);
+  }
+  return true;
+}
+
+bool encode_tokens(std::span<const float> tokens, std::uint32_t dim, std::uint16_t* halves,
+                   qv_token_query& query) {
+  const std::size_t n = tokens.size() / dim;
+  const std::size_t stride = token_stride(dim) / 2;
+  std::fill_n(halves, padded_tokens(n) * stride, std::uint16_t{0});
+  std::vector<float> rounded(dim);
+  float largest = 0;
+  double length = 0;
+  double error = 0;
+  for (std::size_t t = 0; t < n; ++t) {
+    const auto token = tokens.subspan(t * dim, dim);
+    for (const float value : token) largest = std::max(largest, std::fabs(value));
+    HalfLengths lengths;
+    if (!encode_halves(token, halves + t * stride, rounded, lengths)) return false;
+    length += std::sqrt(lengths.square);
+    error += std::sqrt(lengths.error);
+  }
+  if (!(largest >= kMinValue)) return false;
+  query.n_groups = static_cast<std::uint32_t>(padded_tokens(n) / QV_TOKEN_GROUP);
+  query.length = rounded_up(length);
+  query.error = rounded_up(error);
+  return true;
+}
 
 bool encode_rows(const MatrixView& rows, std::size_t first, std::size_t n, EncodedRows& out) {
   const std::size_t stride = code_stride(rows.dim);

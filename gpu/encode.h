@@ -8,6 +8,7 @@
 
 #include "base/views.h"
 #include "gpu/abi.h"
+#include "gpu/devices.h"
 #include "kernels/similarity.h"
 
 namespace quiver::gpu {
@@ -33,6 +34,38 @@ struct EncodedRows {
 /// above 1e18: their bounds would overflow.
 [[nodiscard]] bool encode_rows(const MatrixView& rows, std::size_t first, std::size_t n,
                                EncodedRows& out);
+
+/// Bytes of a token of halves.
+[[nodiscard]] constexpr std::uint32_t token_stride(std::uint32_t dim) {
+  return code_stride(2 * dim);
+}
+[[nodiscard]] constexpr std::uint64_t padded_tokens(std::uint64_t n) {
+  return (n + QV_TOKEN_GROUP - 1) / QV_TOKEN_GROUP * QV_TOKEN_GROUP;
+}
+
+/// Share of the sum of |q|, times the largest |x|, that scores of documents may be off by: a chain
+/// of `dim` additions on the CPU, products on the device that drop what does not fit 24 bits, and
+/// the sums over `n_tokens` of the query. Each is at most a fourth of it.
+[[nodiscard]] constexpr float token_rounding(std::uint32_t dim, std::uint32_t n_tokens) {
+  return (static_cast<float>(dim) + static_cast<float>(n_tokens) + 16) * 0x1p-21F;
+}
+
+/// Tokens of some documents, `[n, token_stride / 2]` halves with those that are repeated.
+/// `first_group` counts from the first of them.
+struct EncodedDocuments {
+  std::vector<std::uint16_t> tokens;
+  std::vector<qv_document> documents;
+};
+
+/// Documents `[first, first + n)` of f32, f16, bf16 or u8 tokens. False if a value is no finite
+/// half.
+[[nodiscard]] bool encode_documents(const Documents& documents, std::size_t first, std::size_t n,
+                                    EncodedDocuments& out);
+
+/// Writes `[padded_tokens, token_stride / 2]` halves of the tokens `[n, dim]`. False if there are
+/// none, all values are about zero, or one is no finite half. `k` and `first_group` are left alone.
+[[nodiscard]] bool encode_tokens(std::span<const float> tokens, std::uint32_t dim,
+                                 std::uint16_t* halves, qv_token_query& query);
 
 /// Writes `[code_stride]` codes. False if the query is zero, not finite, or longer or shorter than
 /// f32 arithmetic bears. `query.k` is left alone.

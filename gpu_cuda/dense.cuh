@@ -1,11 +1,11 @@
 // The certified pass over all rows (docs/gpu.md).
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <functional>
 
 #include "gpu/abi.h"
+#include "gpu_cuda/select.cuh"
 #include "gpu_cuda/warp.cuh"
 
 namespace quiver::gpu_cuda {
@@ -50,9 +50,6 @@ struct DenseShape {
   float rounding;
   qv_query group;  ///< the largest numbers of all queries
 };
-
-/// The score of what is not there.
-inline constexpr float kNone = -INFINITY;
 
 /// Queries of a block.
 inline constexpr uint32_t kQueryTile = 64;

@@ -212,7 +212,7 @@ __global__ void __launch_bounds__(kWideThreads, 1)
     compare_tiles_wide(const __grid_constant__ CUtensorMap row_map, const __grid_constant__ CUtensorMap query_map,
                        DenseShape shape, DenseMemory memory, uint32_t n_stages) {
 #ifdef QV_HAS_HOPPER
-  const Layout<kColumns, kSlab> layout = {hopper::shared_memory(), (shape.stride + kSlab - 1) / kSlab, n_stages};
+  const Layout<kColumns, kSlab> layout = {shared_memory(), (shape.stride + kSlab - 1) / kSlab, n_stages};
   const uint32_t first_query = blockIdx.y * kColumns;
   bool is_wanted = false;
   if (threadIdx.x < kColumns) {
@@ -291,9 +291,9 @@ qv_status launch_kernel(const DenseShape& shape, const DenseMemory& memory, cons
   const uint32_t n_tiles = (shape.n_tiles + tile_step - 1) / tile_step;
   const uint32_t n_columns = (shape.n_queries + kColumns - 1) / kColumns;
   const uint32_t n_blocks = n_multiprocessors < n_columns ? 1 : n_multiprocessors / n_columns;
-  return hopper::launch(compare_tiles_wide<is_sample, kColumns, kSlab>,
-                        dim3(n_blocks < n_tiles ? n_blocks : n_tiles, n_columns), kWideThreads, plan.n_bytes, stream,
-                        maps.rows, maps.queries, shape, memory, plan.n_stages);
+  return launch_with_shared(compare_tiles_wide<is_sample, kColumns, kSlab>,
+                            dim3(n_blocks < n_tiles ? n_blocks : n_tiles, n_columns), kWideThreads, plan.n_bytes,
+                            stream, maps.rows, maps.queries, shape, memory, plan.n_stages);
 }
 
 template <bool is_sample, uint32_t kColumns>

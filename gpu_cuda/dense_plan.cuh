@@ -6,6 +6,7 @@
 
 #include "gpu/tiles/margin.h"
 #include "gpu_cuda/dense.cuh"
+#include "gpu_cuda/pieces.cuh"
 
 namespace quiver::gpu_cuda {
 
@@ -42,23 +43,6 @@ inline DenseShape shape_of(const qv_dense& job, const DenseRows& rows) {
   shape.room = gpu::tiles::room(shape.group.k);
   return shape;
 }
-
-/// Hands out pieces of the workspace; without one it only adds up sizes.
-class Pieces {
- public:
-  explicit Pieces(void* memory) : memory_(static_cast<char*>(memory)) {}
-  template <class T>
-  T* take(uint64_t n) {
-    char* const piece = memory_ == nullptr ? nullptr : memory_ + used_;
-    used_ += (n * sizeof(T) + 255) / 256 * 256;
-    return reinterpret_cast<T*>(piece);
-  }
-  uint64_t used() const { return used_; }
-
- private:
-  char* memory_;
-  uint64_t used_ = 0;
-};
 
 /// Where the job's inputs go on the device; `allowed` may be null.
 struct DenseInputs {

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "gpu_cuda/status.cuh"
+#include "gpu_cuda/warp.cuh"
 
 /// Code for these devices alone: other compilations of the same kernels are empty.
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -16,12 +16,6 @@
 #endif
 
 namespace quiver::gpu_cuda::hopper {
-
-/// The block's shared memory, at a multiple of 1024.
-__device__ inline char* shared_memory() {
-  extern __shared__ __align__(1024) char memory[];
-  return memory;
-}
 
 __device__ inline uint32_t shared_address(const void* p) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(p));
@@ -203,15 +197,6 @@ inline bool make_map(const int8_t* vectors, uint64_t n, uint32_t stride, uint32_
   return encode(&out, CU_TENSOR_MAP_DATA_TYPE_UINT8, 2, const_cast<int8_t*>(vectors), sizes, distances, box, steps,
                 CU_TENSOR_MAP_INTERLEAVE_NONE, slab == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B,
                 CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
-}
-
-/// With this much shared memory for each block, which may be more than a kernel has unasked.
-template <class... Parameters, class... Arguments>
-qv_status launch(void (*kernel)(Parameters...), dim3 n_blocks, uint32_t n_threads, uint32_t n_shared,
-                 cudaStream_t stream, const Arguments&... arguments) {
-  QV_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(n_shared)));
-  kernel<<<n_blocks, n_threads, n_shared, stream>>>(arguments...);
-  return status_of(cudaGetLastError());
 }
 
 }  // namespace quiver::gpu_cuda::hopper

@@ -13,19 +13,23 @@
 #include "gpu_cuda/dense.cuh"
 #include "gpu_cuda/dense_hopper.cuh"
 #include "gpu_cuda/dense_plan.cuh"
+#include "gpu_cuda/documents.cuh"
+#include "gpu_cuda/documents_plan.cuh"
 #include "gpu_cuda/status.cuh"
 
 struct qv_device {
   int number;
   uint32_t n_multiprocessors;
-  uint32_t most_shared;  ///< bytes a block may have; 0: the device lacks the products of four warps
+  uint32_t most_shared;  ///< bytes a block may have
+  bool has_wide;         ///< products of four warps
 };
 
 struct qv_part {
   qv_device* device;
   qv_part_shape shape;
-  int8_t* codes;
-  qv_row* rows;
+  int8_t* codes;           ///< or tokens
+  qv_row* rows;            ///< nullptr: tokens
+  qv_document* documents;  ///< nullptr: rows
 };
 
 struct qv_lane {
@@ -63,7 +67,7 @@ qv_status make_device(int32_t number, qv_device** out) {
   QV_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, number));
   const bool is_wide = major == 9 && minor == 0;
   *out = new (std::nothrow)
-      qv_device{number, static_cast<uint32_t>(multiprocessors), is_wide ? static_cast<uint32_t>(shared) : 0};
+      qv_device{number, static_cast<uint32_t>(multiprocessors), static_cast<uint32_t>(shared), is_wide};
   return *out == nullptr ? QV_NO_MEMORY : QV_DONE;
 }
 
@@ -85,6 +89,7 @@ void free_part(qv_part* part) {
   cudaSetDevice(part->device->number);
   cudaFree(part->codes);
   cudaFree(part->rows);
+  cudaFree(part->documents);
   delete part;
 }
 
@@ -98,13 +103,26 @@ qv_status fill_part(qv_part& part) {
   return QV_DONE;
 }
 
+/// Memory of tokens, all of which are put.
+qv_status fill_documents(qv_part& part) {
+  QV_CUDA(cudaMalloc(&part.codes, std::max<uint64_t>(1, part.shape.n_rows) * part.shape.stride));
+  QV_CUDA(cudaMalloc(&part.documents, part.shape.n_documents * sizeof(qv_document)));
+  return QV_DONE;
+}
+
+/// Whether a grid and the numbers of `qv_document` hold so many.
+bool is_countable(const qv_part_shape& shape) {
+  constexpr uint64_t kMost = uint64_t{1} << 31;
+  if (shape.n_documents > 0) return shape.n_documents < kMost && shape.n_rows / QV_TOKEN_GROUP < kMost;
+  return shape.n_rows > 0 && shape.n_rows <= kMost;
+}
+
 qv_status make_part(qv_device* device, const qv_part_shape* shape, qv_part** out) {
   QV_CUDA(cudaSetDevice(device->number));
-  const uint64_t n_tiles = tiles_of(shape->n_rows);
-  if (n_tiles == 0 || n_tiles > 1U << 24) return QV_NOT;
-  auto* const part = new (std::nothrow) qv_part{device, *shape, nullptr, nullptr};
+  if (!is_countable(*shape)) return QV_NOT;
+  auto* const part = new (std::nothrow) qv_part{device, *shape, nullptr, nullptr, nullptr};
   if (part == nullptr) return QV_NO_MEMORY;
-  const qv_status status = fill_part(*part);
+  const qv_status status = shape->n_documents > 0 ? fill_documents(*part) : fill_part(*part);
   if (status != QV_DONE) {
     free_part(part);
     return status;
@@ -113,14 +131,27 @@ qv_status make_part(qv_device* device, const qv_part_shape* shape, qv_part** out
   return QV_DONE;
 }
 
-qv_status put_rows(qv_part* part, uint64_t first, uint64_t n, const int8_t* codes, const qv_row* rows) {
-  QV_CUDA(cudaSetDevice(part->device->number));
-  const uint64_t stride = part->shape.stride;
-  QV_CUDA(cudaMemcpy(part->codes + first * stride, codes, n * stride, cudaMemcpyHostToDevice));
-  QV_CUDA(cudaMemcpy(part->rows + first, rows, n * sizeof(qv_row), cudaMemcpyHostToDevice));
+qv_status copy_to(qv_part& part, void* to, const void* from, uint64_t n_bytes) {
+  QV_CUDA(cudaSetDevice(part.device->number));
+  QV_CUDA(cudaMemcpy(to, from, n_bytes, cudaMemcpyHostToDevice));
   // Copies of pageable memory return before their last piece has arrived, and lanes do not wait for this stream.
   QV_CUDA(cudaStreamSynchronize(nullptr));
   return QV_DONE;
+}
+
+qv_status put_rows(qv_part* part, uint64_t first, uint64_t n, const int8_t* codes, const qv_row* rows) {
+  const uint64_t stride = part->shape.stride;
+  const qv_status status = copy_to(*part, part->codes + first * stride, codes, n * stride);
+  return status == QV_DONE ? copy_to(*part, part->rows + first, rows, n * sizeof(qv_row)) : status;
+}
+
+qv_status put_tokens(qv_part* part, uint64_t first, uint64_t n, const uint16_t* tokens) {
+  const uint64_t stride = part->shape.stride;
+  return copy_to(*part, part->codes + first * stride, tokens, n * stride);
+}
+
+qv_status put_documents(qv_part* part, uint64_t first, uint64_t n, const qv_document* documents) {
+  return copy_to(*part, part->documents + first, documents, n * sizeof(qv_document));
 }
 
 void* take_pinned(qv_device* device, uint64_t n_bytes) {
@@ -187,12 +218,19 @@ qv_status copy_inputs(const qv_dense& job, const DenseShape& shape, const DenseI
 
 /// By the products of four warps if the device has them and the job fits, else as every device does.
 qv_status launch(const qv_device& device, const DenseShape& shape, const DenseMemory& memory, cudaStream_t stream) {
-  const WidePlan plan = wide_plan(shape.stride, shape.n_queries, device.most_shared);
+  const WidePlan plan = wide_plan(shape.stride, shape.n_queries, device.has_wide ? device.most_shared : 0);
   WideMaps maps;
   if (plan.n_columns == 0 || !make_maps(shape, memory, plan, maps)) return launch_dense(shape, memory, stream);
   return launch_dense(shape, memory, stream, [&](bool is_sample) {
     return launch_wide(is_sample, shape, memory, plan, maps, device.n_multiprocessors, stream);
   });
+}
+
+/// After all of a job was queued, or some of it.
+qv_status end_start(qv_lane& lane, qv_status status) {
+  if (status == QV_DONE) return status_of(cudaEventRecord(lane.done, lane.stream));
+  cudaStreamSynchronize(lane.stream);  // a part of the job may run, and read the caller's memory
+  return status;
 }
 
 qv_status start_dense(qv_lane* lane, const qv_dense* job) {
@@ -209,9 +247,47 @@ qv_status start_dense(qv_lane* lane, const qv_dense* job) {
   const DenseMemory memory = memory_of(*job, rows, shape, pieces, inputs);
   status = copy_inputs(*job, shape, inputs, lane->stream);
   if (status == QV_DONE) status = launch(*lane->device, shape, memory, lane->stream);
-  if (status == QV_DONE) return status_of(cudaEventRecord(lane->done, lane->stream));
-  cudaStreamSynchronize(lane->stream);  // a part of the job may run, and read the caller's memory
-  return status;
+  return end_start(*lane, status);
+}
+
+qv_status copy_inputs(const qv_documents& job, const DocumentShape& shape, const DocumentLines& lines,
+                      const DocumentInputs& inputs, cudaStream_t stream) {
+  const uint64_t n_bytes = uint64_t{shape.n_groups} * QV_TOKEN_GROUP * shape.stride;
+  QV_CUDA(cudaMemsetAsync(inputs.tokens, 0, padded_token_bytes(shape), stream));
+  QV_CUDA(cudaMemcpyAsync(inputs.tokens, job.tokens, n_bytes, cudaMemcpyHostToDevice, stream));
+  // Memory that is not pinned is read before the call returns.
+  QV_CUDA(cudaMemcpyAsync(inputs.line_of, lines.of_group.data(), lines.of_group.size() * sizeof(uint32_t),
+                          cudaMemcpyHostToDevice, stream));
+  QV_CUDA(cudaMemcpyAsync(inputs.first_line, lines.first.data(), lines.first.size() * sizeof(uint32_t),
+                          cudaMemcpyHostToDevice, stream));
+  QV_CUDA(cudaMemcpyAsync(inputs.queries, job.queries, job.n_queries * sizeof(qv_token_query), cudaMemcpyHostToDevice,
+                          stream));
+  if (inputs.allowed != nullptr) {
+    QV_CUDA(cudaMemcpyAsync(inputs.allowed, job.allowed, (shape.n_documents + 63) / 64 * 8, cudaMemcpyHostToDevice,
+                            stream));
+  }
+  return QV_DONE;
+}
+
+qv_status start_documents(qv_lane* lane, const qv_documents* job) {
+  QV_CUDA(cudaSetDevice(lane->device->number));
+  if (job->n_queries == 0) return QV_NOT;
+  const qv_part& part = *job->part;
+  const DocumentRows rows = {part.codes, part.documents, part.shape.n_documents, part.shape.stride};
+  DocumentShape shape = shape_of(*job, rows, lane->device->most_shared);
+  if (shape.tile_groups == 0) return QV_NOT;
+  const DocumentLines lines = lines_of(*job, shape.tile_groups);
+  shape.n_lines = lines.first.back();
+  DocumentInputs inputs = {};
+  Pieces size(nullptr);
+  memory_of(*job, rows, shape, size, inputs);
+  qv_status status = grow_workspace(*lane, size.used());
+  if (status != QV_DONE) return status;
+  Pieces pieces(lane->workspace);
+  const DocumentMemory memory = memory_of(*job, rows, shape, pieces, inputs);
+  status = copy_inputs(*job, shape, lines, inputs, lane->stream);
+  if (status == QV_DONE) status = launch_documents(shape, memory, lane->stream);
+  return end_start(*lane, status);
 }
 
 qv_status wait_for_job(qv_lane* lane, uint32_t us) {
@@ -289,24 +365,23 @@ qv_status ask_made_up(qv_part* part, qv_lane* lane, MadeUp& made_up, uint64_t& h
 
 /// Products of four warps are used only where they name the rows that the others do. QV_LOST if the device is.
 qv_status try_wide(qv_device* device, qv_part* part, qv_lane* lane, MadeUp& made_up) {
-  const uint32_t most_shared = device->most_shared;
   uint64_t expected = 0;
   uint64_t found = 0;
-  device->most_shared = 0;
+  device->has_wide = false;
   qv_status status = ask_made_up(part, lane, made_up, expected);
   if (status != QV_DONE) return status;
-  device->most_shared = most_shared;
+  device->has_wide = true;
   status = ask_made_up(part, lane, made_up, found);
-  if (status != QV_DONE || found != expected) device->most_shared = 0;
+  device->has_wide = status == QV_DONE && found == expected;
   return status;
 }
 
 qv_status check_wide(qv_device* device) {
-  if (device->most_shared == 0) return QV_DONE;
+  if (!device->has_wide) return QV_DONE;
   auto* const made_up = static_cast<MadeUp*>(take_pinned(device, sizeof(MadeUp)));
   if (made_up == nullptr) return QV_NO_MEMORY;
   made_up->fill();
-  const qv_part_shape shape = {sizeof shape, MadeUp::kStride, MadeUp::kRows};
+  const qv_part_shape shape = {sizeof shape, MadeUp::kStride, MadeUp::kRows, 0};
   qv_part* part = nullptr;
   qv_lane* lane = nullptr;
   qv_status status = make_part(device, &shape, &part);
@@ -317,7 +392,7 @@ qv_status check_wide(qv_device* device) {
   if (lane != nullptr) free_lane(lane);
   if (part != nullptr) free_part(part);
   free_pinned(device, made_up);
-  if (status != QV_DONE) device->most_shared = 0;
+  if (status != QV_DONE) device->has_wide = false;
   return QV_DONE;
 }
 
@@ -338,8 +413,8 @@ const char* describe_last_error() { return last_error == cudaSuccess ? "" : cuda
 
 const qv_gpu_api kApi = {
     sizeof(qv_gpu_api), QV_GPU_ABI,   QV_GPU_BUILD, n_devices,   open_device, close_device, write_facts,
-    make_part,          put_rows,     free_part,    take_pinned, free_pinned, make_lane,    free_lane,
-    start_dense,        wait_for_job, describe_last_error,
+    make_part,          put_rows,     put_tokens,   put_documents, free_part, take_pinned,  free_pinned,
+    make_lane,          free_lane,    start_dense,  start_documents, wait_for_job, describe_last_error,
 };
 
 }  // namespace

@@ -30,10 +30,46 @@ __device__ inline void multiply(int (&sums)[4], const uint32_t (&a)[4], const ui
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
+/// The same with values of 16 bits, sums in f32.
+__device__ inline void multiply_halves(float (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/// Four words at a multiple of 16 bytes.
+__device__ inline void load_16(uint32_t (&to)[4], const void* from) {
+  const uint4 words = *static_cast<const uint4*>(from);
+  to[0] = words.x;
+  to[1] = words.y;
+  to[2] = words.z;
+  to[3] = words.w;
+}
+
+__device__ inline void store_16(void* to, const uint32_t (&words)[4]) {
+  *static_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+/// The block's shared memory of `launch_with_shared`, at a multiple of 1024.
+__device__ inline char* shared_memory() {
+  extern __shared__ __align__(1024) char memory[];
+  return memory;
+}
+
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), dim3 n_blocks, uint32_t n_threads, cudaStream_t stream,
             const Arguments&... arguments) {
   kernel<<<n_blocks, n_threads, 0, stream>>>(arguments...);
+}
+
+/// With this much shared memory for each block, which may be more than a kernel has unasked.
+template <class... Parameters, class... Arguments>
+qv_status launch_with_shared(void (*kernel)(Parameters...), dim3 n_blocks, uint32_t n_threads, uint32_t n_shared,
+                             cudaStream_t stream, const Arguments&... arguments) {
+  QV_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(n_shared)));
+  kernel<<<n_blocks, n_threads, n_shared, stream>>>(arguments...);
+  return status_of(cudaGetLastError());
 }
 
 }  // namespace quiver::gpu_cuda

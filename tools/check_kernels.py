@@ -17,6 +17,13 @@ LIMITS = {
     "compare_tilesILNS1_4PassE1E": (80, 31 * 1024),
     # A block of 384 threads alone on a multiprocessor; its shared memory is asked for at the launch.
     "compare_tiles_wide": (168, 1024),
+    # Blocks of 128 threads, three at a time, or four.
+    "score_documentsILj8E": (168, 1024),
+    "score_documentsILj4E": (128, 1024),
+    "score_documentsILj2E": (128, 1024),
+    "set_document_bars": (48, 2048),
+    "name_documents": (40, 0),
+    "count_documents": (40, 0),
     "finish_pass": (40, 2048),
     "set_bars": (40, 2048),
     "start_searches": (40, 0),

@@ -376,9 +376,11 @@ void declare_gpu(std::vector<Key>& keys) {
   section.string("module", QV_AT(gpu.module),
                  "Path of the module for devices; empty: `libquiver_gpu_cuda.so` beside the server "
                  "or in `/usr/lib/quiver`.");
-  section.integer("memory_mb", QV_AT(gpu.memory_bytes), {.max = 1 << 24},
-                  "Memory of each device for rows; 0: nine tenths of what is free at the start.",
-                  "Rows that do not fit are searched by the CPU, unless others are idle.", kMiB);
+  section.integer(
+      "memory_mb", QV_AT(gpu.memory_bytes), {.max = 1 << 24},
+      "Memory of each device for rows and tokens; 0: nine tenths of what is free at the "
+      "start.",
+      "Rows that do not fit are searched by the CPU, unless others are idle.", kMiB);
   section.integer("min_mb", QV_AT(gpu.min_bytes), {.max = 1 << 20},
                   "Segments whose vectors of a field take less are searched by the CPU.",
                   "A device needs some tenths of a millisecond for any search.", kMiB);

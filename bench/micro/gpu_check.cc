@@ -1,5 +1,6 @@
-// Exact dense searches with a device beside those of the CPU: the same hits bit for bit, and the
-// time. Prints one JSON object a line; exit status 1 if a hit differs, 2 if there is no device.
+// Exact searches of rows, and of documents of tokens, with a device beside those of the CPU: the
+// same hits bit for bit, and the time. Prints one JSON object a line; exit status 1 if a hit
+// differs, 2 if there is no device.
 //
 //   gpu_check DEVICES MODULE N_ROWS [ROWS QUERIES]
 //
@@ -22,6 +23,7 @@
 #include "dataset/vectors.h"
 #include "gpu/devices.h"
 #include "index/exact/searcher.h"
+#include "index/stored_rows.h"
 
 namespace quiver {
 namespace {
@@ -66,6 +68,34 @@ index::FieldColumn column_of(const Values& values, std::size_t n_rows, DType dty
   return column;
 }
 
+/// Documents of `n_tokens` tokens each on average, f16 under Cosine as most models give them.
+index::FieldColumn documents_of(std::size_t n_documents, std::size_t n_tokens, std::size_t dim,
+                                std::mt19937& random) {
+  index::FieldColumn column;
+  column.schema = {"",          FieldKind::kMulti, static_cast<std::uint32_t>(dim),
+                   DType::kF16, Metric::kCosine,   SparseModifier::kNone};
+  column.n_rows = column.n_present = static_cast<std::uint32_t>(n_documents);
+  column.present = SharedSpan<std::uint8_t>::of(std::vector<std::uint8_t>(n_documents, 1));
+  std::vector<std::uint64_t> offsets = {0};
+  AppendBuffer<std::byte> tokens;
+  std::normal_distribution<float> normal;
+  std::vector<float> token(dim);
+  for (std::size_t i = 0; i < n_documents; ++i) {
+    const std::size_t n = 1 + random() % (2 * n_tokens);
+    offsets.push_back(offsets.back() + n);
+    for (std::size_t t = 0; t < n; ++t) {
+      for (float& value : token) value = normal(random);
+      index::to_unit_length(token.data(), static_cast<std::uint32_t>(dim));
+      std::byte* const row =
+          tokens.append_zeros(padded_row_bytes(column.schema.dim, column.schema.dtype));
+      kernels().convert.f32_to_f16(token.data(), dim, reinterpret_cast<std::uint16_t*>(row));
+    }
+  }
+  column.values = index::MultiColumn{SharedSpan<std::uint64_t>::of(std::move(offsets)),
+                                     {tokens.view(), column.schema.dim, column.schema.dtype}};
+  return column;
+}
+
 struct Answer {
   std::vector<std::vector<index::Hit>> hits;
   index::WorkCounters work;
@@ -75,6 +105,16 @@ struct Answer {
 /// One column, searched with and without devices.
 class Search {
  public:
+  /// The same for documents: `queries` has tokens, `n_tokens` of each query.
+  Search(index::FieldColumn column, const Values& queries, std::size_t n_queries,
+         std::size_t n_tokens, std::size_t k)
+      : column_(std::move(column)), searcher_(column_), k_(k) {
+    for (std::size_t i = 0; i < n_queries; ++i) {
+      queries_.push_back(index::PreparedQuery::multi(
+          column_.schema,
+          std::span(queries.values).subspan(i * n_tokens * queries.dim, n_tokens * queries.dim)));
+    }
+  }
   Search(index::FieldColumn column, const Values& queries, std::size_t n_queries, std::size_t k)
       : column_(std::move(column)), searcher_(column_), k_(k) {
     for (std::size_t i = 0; i < n_queries; ++i) {
@@ -114,9 +154,10 @@ class Search {
   std::size_t k_;
 };
 
+/// Of the queries that both have.
 std::size_t n_different(const Answer& a, const Answer& b) {
   std::size_t n = 0;
-  for (std::size_t i = 0; i < a.hits.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(a.hits.size(), b.hits.size()); ++i) {
     const bool is_same =
         a.hits[i].size() == b.hits[i].size() &&
         std::memcmp(a.hits[i].data(), b.hits[i].data(), a.hits[i].size() * sizeof(index::Hit)) == 0;
@@ -159,6 +200,37 @@ std::size_t check_equality(gpu::Devices& devices) {
   return different;
 }
 
+/// As `check_equality`, for documents.
+std::size_t check_documents(gpu::Devices& devices) {
+  std::mt19937 random(kSeed);
+  std::size_t n = 0;
+  std::size_t different = 0;
+  const std::uint64_t before = n_device_queries(devices);
+  for (const std::size_t dim : {3, 32, 33, 96, 128, 768}) {
+    for (const std::size_t n_documents : {1, 63, 65, 700}) {
+      for (const std::size_t n_tokens : {1, 8, 9, 32, 65, 130}) {
+        for (const std::size_t n_queries : {1, 5}) {
+          const Search search(documents_of(n_documents, 20, dim, random),
+                              random_values(n_queries * n_tokens, dim, random), n_queries, n_tokens,
+                              10);
+          static_cast<void>(search.ask(&devices));
+          devices.wait_for_loading();
+          for (int i = 0; i < 2; ++i) {
+            different += n_different(search.ask(&devices), search.ask(nullptr));
+          }
+          ++n;
+        }
+      }
+    }
+  }
+  fmt::print(
+      R"({{"step": "documents_equality", "seed": {}, "shapes": {}, "device_queries": {}, "different": {}}})"
+      "\n",
+      kSeed, n, n_device_queries(devices) - before, different);
+  std::fflush(stdout);
+  return different;
+}
+
 double percentile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
@@ -189,6 +261,40 @@ std::size_t time_shape(gpu::Devices& devices, const Values& rows, const Values& 
       percentile(times, 0.9) - percentile(times, 0.1), n_device_queries(devices) - before,
       static_cast<double>(work.n_rows_scored) / n, different);
   std::fflush(stdout);
+  return different;
+}
+
+/// Times exact MaxSim of queries of 32 tokens with `n_documents` of about 100 tokens and 128
+/// dimensions; returns the number of answers that differ.
+std::size_t time_documents(gpu::Devices& devices, std::size_t n_documents) {
+  constexpr std::size_t kDim = 128;
+  constexpr std::size_t kQueryTokens = 32;
+  std::mt19937 random(kSeed);
+  constexpr std::size_t kOnCpu = 8;  // the CPU needs seconds for each
+  const auto column = documents_of(n_documents, 100, kDim, random);
+  const auto queries = random_values(64 * kQueryTokens, kDim, random);
+  const auto cpu = Search(column, queries, kOnCpu, kQueryTokens, 10).ask(nullptr);
+  std::size_t different = 0;
+  for (const std::size_t n_queries : {std::size_t{1}, kOnCpu, std::size_t{64}}) {
+    const Search search(column, queries, n_queries, kQueryTokens, 10);
+    static_cast<void>(search.ask(&devices));
+    devices.wait_for_loading();
+    std::vector<double> times;
+    index::WorkCounters work;
+    for (int i = 0; i < kRounds; ++i) {
+      const auto answer = search.ask(&devices);
+      different += n_different(answer, cpu);
+      times.push_back(answer.ms);
+      work = answer.work;
+    }
+    fmt::print(
+        R"({{"step": "documents", "documents": {}, "tokens": {}, "dim": {}, "queries": {}, "query_tokens": {}, "k": 10, "cpu_ms_a_query": {:.3f}, "device_ms": {:.3f}, "spread_ms": {:.3f}, "scored_exactly": {:.1f}, "different": {}}})"
+        "\n",
+        n_documents, column.multi().tokens.rows().n_rows, kDim, n_queries, kQueryTokens,
+        cpu.ms / kOnCpu, percentile(times, 0.5), percentile(times, 0.9) - percentile(times, 0.1),
+        static_cast<double>(work.n_rows_scored) / static_cast<double>(n_queries), different);
+    std::fflush(stdout);
+  }
   return different;
 }
 
@@ -224,7 +330,7 @@ Result<Values> read_values(const std::string& path, std::size_t n_rows) {
 
 Result<std::size_t> run(gpu::Devices& devices, std::size_t n_rows,
                         const std::vector<std::string>& files) {
-  std::size_t different = check_equality(devices);
+  std::size_t different = check_equality(devices) + check_documents(devices);
   if (files.empty()) {
     std::mt19937 random(kSeed);
     for (const std::size_t dim : {128, 768}) {
@@ -234,6 +340,8 @@ Result<std::size_t> run(gpu::Devices& devices, std::size_t n_rows,
         different += time_shape(devices, rows, queries, n_queries, 10);
       }
     }
+    // 25 GB of tokens for a million documents would take too long to make.
+    different += time_documents(devices, n_rows / 10);
     return different;
   }
   QV_TRY(const auto rows, read_values(files[0], n_rows));

@@ -14,13 +14,13 @@ namespace {
 struct ReadBytes {
   std::uint64_t payload = 0;
   std::uint64_t vectors = 0;
-  std::uint64_t unindexed_dense = 0;  ///< part of `vectors`
-  std::uint64_t on_device = 0;        ///< part of `unindexed_dense`
+  std::uint64_t shared = 0;  ///< part of `vectors`: of scans that one pass makes for many queries
+  std::uint64_t on_device = 0;  ///< part of `shared`
 
   ReadBytes& operator+=(const ReadBytes& other) {
     payload += other.payload;
     vectors += other.vectors;
-    unindexed_dense += other.unindexed_dense;
+    shared += other.shared;
     on_device += other.on_device;
     return *this;
   }
@@ -50,9 +50,11 @@ ReadBytes read_bytes(const Snapshot& snapshot, const Query& query) {
       const std::uint64_t n = data.searchers[f]->bytes_per_search() * n_vectors;
       bytes.vectors += n;
       const bool is_scan = query.params.exact || data.indexes[f].type == &index::kFlat;
-      if (!is_scan || schema.kind != FieldKind::kDense) continue;
-      bytes.unindexed_dense += n;
-      if (data.searchers[f]->is_on_device()) bytes.on_device += n;
+      if (!is_scan) continue;
+      const bool is_on_device = data.searchers[f]->is_on_device();
+      if (is_on_device) bytes.on_device += n;
+      // On the CPU documents of tokens are compared with one query at a time.
+      if (is_on_device || schema.kind == FieldKind::kDense) bytes.shared += n;
     }
   }
   return bytes;
@@ -106,7 +108,7 @@ QueryCost estimate_cost(const Snapshot& snapshot, const Query& query) {
   const ReadBytes bytes = read_bytes_of_tree(snapshot, query);
   QueryCost cost;
   cost.read_bytes = bytes.payload + bytes.vectors + highlighted_bytes(snapshot, query);
-  cost.can_share_pass = is_plain_nearest(query) && bytes.unindexed_dense > bytes.vectors / 2;
+  cost.can_share_pass = is_plain_nearest(query) && bytes.shared > bytes.vectors / 2;
   if (cost.can_share_pass) cost.most_together = most_together(bytes);
   return cost;
 }

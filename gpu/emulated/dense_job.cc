@@ -1,26 +1,11 @@
 #include "gpu/emulated/dense_job.h"
 
 #include <algorithm>
-#include <functional>
-#include <limits>
 
+#include "gpu/emulated/select.h"
 #include "gpu/tiles/margin.h"
 
 namespace quiver::gpu::emulated {
-namespace {
-
-constexpr float kNone = -std::numeric_limits<float>::infinity();
-
-/// The k-th largest value; `kNone` if there are fewer.
-float kth_largest(std::vector<float>& values, std::size_t k) {
-  if (values.size() < k || k == 0) return kNone;
-  const auto nth = values.begin() + static_cast<std::ptrdiff_t>(k - 1);
-  std::nth_element(values.begin(), nth, values.end(), std::greater<>());
-  return *nth;
-}
-
-}  // namespace
-
 DensePass::DensePass(const qv_dense& job, const StoredRows& rows)
     : job_(job),
       rows_(rows),

@@ -8,13 +8,14 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <set>
 #include <thread>
 
 #include "base/mutex.h"
 #include "gpu/emulated/dense_job.h"
+#include "gpu/emulated/document_job.h"
 
 namespace {
 
@@ -57,11 +58,12 @@ struct qv_device {
 
 struct qv_part {
   quiver::gpu::emulated::StoredRows rows;
+  quiver::gpu::emulated::StoredDocuments documents;
   Counted counted;
 };
 
 struct qv_lane {
-  std::optional<quiver::gpu::emulated::DensePass> pass;
+  std::function<bool()> step;  ///< does some of the job; true when it is done. Empty: no job
   bool hangs = false;
   Counted counted;
 };
@@ -99,6 +101,13 @@ void write_facts(qv_device* /*device*/, qv_device_facts* out) {
 qv_status make_part(qv_device* /*device*/, const qv_part_shape* shape, qv_part** out) {
   const qv_status status = make(out);
   if (status != QV_DONE) return status;
+  if (shape->n_documents > 0) {
+    auto& documents = (*out)->documents;
+    documents.stride = shape->stride;
+    documents.tokens.resize(shape->n_rows * shape->stride / 2);
+    documents.documents.resize(shape->n_documents);
+    return QV_DONE;
+  }
   auto& rows = (*out)->rows;
   rows.stride = shape->stride;
   rows.codes.resize(shape->n_rows * shape->stride);
@@ -117,6 +126,24 @@ qv_status put_rows(qv_part* part, std::uint64_t first, std::uint64_t n, const st
   return QV_DONE;
 }
 
+qv_status put_tokens(qv_part* part, std::uint64_t first, std::uint64_t n,
+                     const std::uint16_t* tokens) {
+  const qv_status status = next_status();
+  if (status != QV_DONE) return status;
+  auto& stored = part->documents;
+  const std::size_t n_values = stored.stride / 2;
+  std::copy_n(tokens, n * n_values, stored.tokens.data() + first * n_values);
+  return QV_DONE;
+}
+
+qv_status put_documents(qv_part* part, std::uint64_t first, std::uint64_t n,
+                        const qv_document* documents) {
+  const qv_status status = next_status();
+  if (status != QV_DONE) return status;
+  std::copy_n(documents, n, part->documents.documents.data() + first);
+  return QV_DONE;
+}
+
 /// Every byte is set, so that nothing relies on zeros.
 void* take_pinned(qv_device* /*device*/, std::uint64_t n_bytes) {
   if (next_status() != QV_DONE) return nullptr;
@@ -132,28 +159,38 @@ void free_pinned(qv_device* /*device*/, void* memory) {
   std::free(memory);
 }
 
-qv_status start_dense(qv_lane* lane, const qv_dense* job) {
+template <class Pass, class Job, class Stored>
+qv_status start(qv_lane* lane, const Job& job, const Stored& stored) {
   const qv_status status = next_status();
   if (status != QV_DONE) return status;
   lane->hangs = ++world.n_jobs == world.hangs_at;
-  lane->pass.emplace(*job, job->part->rows);
+  const auto pass = std::make_shared<Pass>(job, stored);
+  lane->step = [pass] { return pass->step(); };
   return QV_DONE;
+}
+
+qv_status start_dense(qv_lane* lane, const qv_dense* job) {
+  return start<DensePass>(lane, *job, job->part->rows);
+}
+
+qv_status start_documents(qv_lane* lane, const qv_documents* job) {
+  return start<DocumentPass>(lane, *job, job->part->documents);
 }
 
 /// Works instead of waiting. A job that hangs does nothing.
 qv_status wait_for_job(qv_lane* lane, std::uint32_t us) {
   const qv_status status = next_status();
   if (status != QV_DONE) {
-    lane->pass.reset();
+    lane->step = nullptr;
     return status;
   }
-  if (!lane->pass) return QV_DONE;
+  if (!lane->step) return QV_DONE;
   const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(us);
   do {
     if (lane->hangs) {
       std::this_thread::sleep_until(end);
-    } else if (lane->pass->step()) {
-      lane->pass.reset();
+    } else if (lane->step()) {
+      lane->step = nullptr;
       return QV_DONE;
     }
   } while (std::chrono::steady_clock::now() < end);
@@ -170,12 +207,15 @@ constexpr qv_gpu_api kApi = {
     .facts = write_facts,
     .part_make = make_part,
     .part_put = put_rows,
+    .part_put_tokens = put_tokens,
+    .part_put_documents = put_documents,
     .part_free = [](qv_part* part) { delete part; },
     .pinned = take_pinned,
     .unpin = free_pinned,
     .lane_make = [](qv_device*, qv_lane** out) { return make(out); },
     .lane_free = [](qv_lane* lane) { delete lane; },
     .dense = start_dense,
+    .documents = start_documents,
     .wait = wait_for_job,
     .last_error = [] { return last_error; },
 };

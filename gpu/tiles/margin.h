@@ -44,6 +44,15 @@ QV_ON_BOTH inline float margin(const qv_row& row, const qv_query& query, float r
   return (by_codes + by_caller + by_floats) * 1.00001F;
 }
 
+/// Half the width of the interval that holds a document's score. Each of the largest products is
+/// off by what one product may be off by: |q| |x - half(x)| + |q - half(q)| |half(x)|.
+QV_ON_BOTH inline float document_margin(const qv_document& document, const qv_token_query& query,
+                                        float rounding) {
+  const float longest = document.length + document.error;
+  const float by_halves = query.length * document.error + query.error * document.length;
+  return (by_halves + rounding * (query.length + query.error) * longest) * 1.00001F;
+}
+
 /// The middle of that interval. `sum`: <q8, x8>.
 QV_ON_BOTH inline float center(const qv_row& row, const qv_query& query, int sum) {
   return row.scale * static_cast<float>(sum) - query.half_over_scale * row.square;

@@ -22,25 +22,57 @@ Result<> offer_lists(const Batch& batch, const FieldColumn& column, const gpu::R
   return {};
 }
 
-}  // namespace
-
-bool has_device_form(const FieldSchema& schema) {
-  return schema.kind == FieldKind::kDense && schema.metric != Metric::kManhattan &&
-         !is_compared_converted(schema);
-}
-
-Result<Batch> search_on_device(Batch batch, const FieldColumn& column, gpu::Slot& slot,
-                               const RowFilter& filter, const SearchContext& context,
-                               WorkCounters& work) {
-  if (batch.queries.empty()) return batch;
+Result<gpu::RowLists> find_rows(const Batch& batch, const FieldColumn& column, gpu::Slot& slot,
+                                const RowFilter& filter, const SearchContext& context) {
   std::vector<gpu::DenseQuery> asked;
   for (std::size_t i = 0; i < batch.queries.size(); ++i) {
     asked.push_back({batch.queries[i]->values(), batch.results[i]->k()});
   }
   const auto& values = column.dense();
   const gpu::DenseRows rows{values.bytes, values.rows(), similarity_of(column.schema.metric)};
-  QV_TRY(const auto lists, context.devices->find_best(slot, rows, asked, filter.words(),
-                                                      context.cancel, context.executor));
+  return context.devices->find_best(slot, rows, asked, filter.words(), context.cancel,
+                                    context.executor);
+}
+
+Result<gpu::RowLists> find_documents(const Batch& batch, const FieldColumn& column, gpu::Slot& slot,
+                                     const RowFilter& filter, const SearchContext& context) {
+  std::vector<gpu::DocumentQuery> asked;
+  for (std::size_t i = 0; i < batch.queries.size(); ++i) {
+    asked.push_back({batch.queries[i]->values(), batch.results[i]->k()});
+  }
+  const auto& values = column.multi();
+  const gpu::Documents documents{values.tokens.bytes, values.tokens.rows(), values.offsets};
+  return context.devices->find_best(slot, documents, asked, filter.words(), context.cancel,
+                                    context.executor);
+}
+
+std::size_t bytes_of_row(const FieldColumn& column, std::uint32_t row) {
+  if (column.schema.kind == FieldKind::kDense) return column.dense().stride();
+  const MatrixView tokens = column.multi().row(row);
+  return tokens.n_rows * tokens.stride_bytes;
+}
+
+}  // namespace
+
+bool has_device_form(const FieldSchema& schema) {
+  if (is_compared_converted(schema)) return false;
+  switch (schema.kind) {
+    case FieldKind::kDense:
+      return schema.metric != Metric::kManhattan;
+    case FieldKind::kMulti:
+      return similarity_of(schema.metric) == Similarity::kDot;
+    case FieldKind::kSparse:
+      break;
+  }
+  return false;
+}
+
+Result<Batch> search_on_device(Batch batch, const FieldColumn& column, gpu::Slot& slot,
+                               const RowFilter& filter, const SearchContext& context,
+                               WorkCounters& work) {
+  if (batch.queries.empty()) return batch;
+  const auto find = column.schema.kind == FieldKind::kMulti ? find_documents : find_rows;
+  QV_TRY(const auto lists, find(batch, column, slot, filter, context));
   QV_TRY(offer_lists(batch, column, lists, context));
   Batch rest;
   for (std::size_t i = 0; i < lists.size(); ++i) {
@@ -49,7 +81,7 @@ Result<Batch> search_on_device(Batch batch, const FieldColumn& column, gpu::Slot
       continue;
     }
     work.n_rows_scored += lists[i]->size();
-    work.n_bytes += lists[i]->size() * values.stride();
+    for (const std::uint32_t row : *lists[i]) work.n_bytes += bytes_of_row(column, row);
   }
   return rest;
 }

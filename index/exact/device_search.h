@@ -1,5 +1,6 @@
-// Exact search with the help of a device: it names rows among which the best are, and these are
-// scored here, as always. So hits and their scores are those of a search without it.
+// Exact search with the help of a device: it names rows, or documents of tokens, among which the
+// best are, and these are scored here, as always. So hits and their scores are those of a search
+// without it.
 #pragma once
 
 #include <vector>

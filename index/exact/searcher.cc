@@ -103,7 +103,7 @@ Result<> FlatSearcher::search_batch(std::span<const PreparedQuery* const> querie
                                     const AnyParams& params, const RowFilter& filter,
                                     const SearchContext& context, std::span<TopK* const> results,
                                     WorkCounters& work) const {
-  if (column_.schema.kind != FieldKind::kDense) {
+  if (column_.schema.kind == FieldKind::kSparse) {
     return Searcher::search_batch(queries, params, filter, context, results, work);
   }
   if (filter.n_rows() == 0) return {};
@@ -113,6 +113,11 @@ Result<> FlatSearcher::search_batch(std::span<const PreparedQuery* const> querie
   }
   if (context.devices != nullptr && has_device_form(column_.schema)) {
     QV_TRY(all, search_on_device(std::move(all), column_, on_device_, filter, context, work));
+  }
+  if (column_.schema.kind == FieldKind::kMulti) {
+    SearchContext on_cpu = context;
+    on_cpu.devices = nullptr;
+    return Searcher::search_batch(all.queries, params, filter, on_cpu, all.results, work);
   }
   Batch with_bytes;
   Batch without;

@@ -100,6 +100,16 @@ Result<> MultiSearcher::search(const PreparedQuery& query, const AnyParams& any,
   return offer_exact_scores(request, scratch.rows);
 }
 
+Result<> MultiSearcher::search_batch(std::span<const PreparedQuery* const> queries,
+                                     const AnyParams& params, const RowFilter& filter,
+                                     const SearchContext& context, std::span<TopK* const> results,
+                                     WorkCounters& work) const {
+  if (context.prefer == Prefer::kExact) {
+    return flat_.search_batch(queries, {}, filter, context, results, work);
+  }
+  return Searcher::search_batch(queries, params, filter, context, results, work);
+}
+
 /// Numbers of candidates and of the pool, which is proportional to them.
 MultiSearcher::Limits MultiSearcher::limits_of(const MultiSearchOptions& options,
                                                std::size_t k) const {

@@ -46,7 +46,12 @@ class MultiSearcher final : public Searcher {
 
   Result<> search(const PreparedQuery& query, const AnyParams& params, const RowFilter& filter,
                   const SearchContext& context, TopK& out, WorkCounters& work) const override;
+  /// Exact searches share the jobs of a device.
+  Result<> search_batch(std::span<const PreparedQuery* const> queries, const AnyParams& params,
+                        const RowFilter& filter, const SearchContext& context,
+                        std::span<TopK* const> results, WorkCounters& work) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
+  [[nodiscard]] bool is_on_device() const override { return flat_.is_on_device(); }
   [[nodiscard]] MemoryUse memory() const override {
     return {sizeof(*this) + parts_.encoder_bytes, parts_.n_bytes};
   }

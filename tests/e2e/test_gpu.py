@@ -17,16 +17,23 @@ SEALED = {"QUIVER__OPTIMIZER__SEAL_ROWS": "400", "QUIVER__OPTIMIZER__IDLE_SEAL_S
 DIM = 24
 
 
+def random_vector(name, rng):
+    if name == "tokens":
+        return [[rng.gauss(0, 1) for _ in range(DIM)] for _ in range(rng.randrange(1, 12))]
+    return [rng.randrange(256) if name == "bytes" else rng.gauss(0, 1) for _ in range(DIM)]
+
+
 def fill(server, n=2000, seed=1):
     rng = random.Random(seed)
     vectors = {"dot": {"size": DIM, "distance": "Dot"}, "cosine": {"size": DIM, "distance": "Cosine"},
                "euclid": {"size": DIM, "distance": "Euclid", "datatype": "float16"},
                "bytes": {"size": DIM, "distance": "Euclid", "datatype": "uint8"},
-               "manhattan": {"size": DIM, "distance": "Manhattan"}}
+               "manhattan": {"size": DIM, "distance": "Manhattan"},
+               "tokens": {"size": DIM, "distance": "Cosine", "multivector_config": {"comparator": "max_sim"}}}
     server.request("PUT", "/collections/c", {"vectors": vectors}).result
     for first in range(0, n, 500):
         points = [{"id": i, "payload": {"n": i % 7}, "vector": {
-            name: [rng.randrange(256) if name == "bytes" else rng.gauss(0, 1) for _ in range(DIM)] for name in vectors}}
+            name: random_vector(name, rng) for name in vectors}}
             for i in range(first, first + 500)]
         server.request("PUT", "/collections/c/points?wait=true", {"points": points}).result
     server.request("POST", "/collections/c/points/delete?wait=true", {"points": list(range(0, n, 9))}).result
@@ -35,8 +42,8 @@ def fill(server, n=2000, seed=1):
 def queries(n, seed):
     rng = random.Random(seed)
     for i in range(n):
-        name = ("dot", "cosine", "euclid", "bytes", "manhattan")[i % 5]
-        query = {"query": [rng.randrange(256) if name == "bytes" else rng.gauss(0, 1) for _ in range(DIM)], "using": name,
+        name = ("dot", "cosine", "euclid", "bytes", "manhattan", "tokens")[i % 6]
+        query = {"query": random_vector(name, rng), "using": name,
                  "limit": (1, 10, 60)[i % 3], "params": {"exact": True}}
         if i % 4 == 0:
             query["filter"] = {"must": [{"key": "n", "match": {"value": i % 7}}]}
@@ -56,10 +63,10 @@ def wait_for_rows(server):
 
     def are_there():
         before = gpu(server)["fallbacks"]["loading"]
-        for query in queries(5, 3):
+        for query in queries(6, 3):
             hits(server, query)
         report = gpu(server)
-        return report["fallbacks"]["loading"] == before and report["devices"][0]["resident_parts"] >= 4
+        return report["fallbacks"]["loading"] == before and report["devices"][0]["resident_parts"] >= 5
 
     assert comes_true(are_there, 30), gpu(server)
 
@@ -100,7 +107,7 @@ def test_many_clients_at_once(new_server):
     wrong = []
 
     def ask(seed):
-        for query in queries(5, seed):
+        for query in queries(6, seed):
             if hits(device, query) != hits(plain, query):
                 wrong.append(query)
 

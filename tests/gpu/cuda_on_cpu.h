@@ -11,11 +11,13 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <vector>
 
 #include "gpu/abi.h"
+#include "kernels/kernels.h"
 #include "tests/gpu/fibers.h"
 
 #define __global__
@@ -74,6 +76,21 @@ struct WarpOnCpu {
   uint32_t a[32][4];
   uint32_t b[32][2];
 };
+
+/// Memory that a block asked for at its launch. Its first byte has address 0.
+struct SharedOnCpu {
+  explicit SharedOnCpu(uint32_t n)
+      : n_bytes(n), bytes(static_cast<char*>(std::aligned_alloc(1024, (n + 1023) / 1024 * 1024))) {
+    std::memset(bytes, 0xA5, n);
+  }
+  ~SharedOnCpu() { std::free(bytes); }
+  SharedOnCpu(const SharedOnCpu&) = delete;
+  SharedOnCpu& operator=(const SharedOnCpu&) = delete;
+  const uint32_t n_bytes;
+  char* const bytes;
+};
+inline SharedOnCpu* shared_of_block = nullptr;
+inline char* shared_memory() { return shared_of_block->bytes; }
 
 struct BlockOnCpu {
   explicit BlockOnCpu(unsigned n_threads) : barrier(n_threads) {
@@ -152,6 +169,46 @@ inline void multiply(int (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)
   warp.barrier.arrive_and_wait();
 }
 
+inline float half_at(const uint32_t* registers, unsigned i) {
+  const auto half = static_cast<uint16_t>(registers[i / 2] >> (16 * (i % 2)));
+  float value = 0;
+  kernels().convert.f16_to_f32(&half, 1, &value);
+  return value;
+}
+
+/// Without the bits that do not fit, as a device may sum.
+inline float towards_zero(double value) {
+  const auto nearest = static_cast<float>(value);
+  return std::fabs(double{nearest}) > std::fabs(value) ? std::nextafterf(nearest, 0) : nearest;
+}
+
+/// The manual (mma.m16n8k16, .f16): element i of A is in row groupID, or groupID + 8 for i in [2,
+/// 4) and [6, 8), and in column threadID * 2 + i % 2, plus 8 from i = 4 on. Element i of B is in
+/// row threadID * 2 + i % 2, plus 8 from i = 2 on, and in column groupID.
+inline void multiply_halves(float (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  WarpOnCpu& warp = this_warp();
+  const unsigned lane = threadIdx.x % 32;
+  std::memcpy(warp.a[lane], a, sizeof a);
+  std::memcpy(warp.b[lane], b, sizeof b);
+  warp.barrier.arrive_and_wait();
+  for (unsigned i = 0; i < 4; ++i) {
+    const unsigned row = lane / 4 + (i < 2 ? 0 : 8);
+    const unsigned column = lane % 4 * 2 + (i & 1);
+    double sum = sums[i];
+    for (unsigned k = 0; k < 16; ++k) {
+      const unsigned pair = k % 8 / 2;
+      const unsigned of_a = k % 2 + (row >= 8 ? 2 : 0) + (k >= 8 ? 4 : 0);
+      const unsigned of_b = k % 2 + (k >= 8 ? 2 : 0);
+      sum += double{half_at(warp.a[row % 8 * 4 + pair], of_a)} *
+             double{half_at(warp.b[column * 4 + pair], of_b)};
+    }
+    sums[i] = towards_zero(sum);
+  }
+  warp.barrier.arrive_and_wait();
+}
+inline void load_16(uint32_t (&to)[4], const void* from) { std::memcpy(to, from, 16); }
+inline void store_16(void* to, const uint32_t (&words)[4]) { std::memcpy(to, words, 16); }
+
 /// All threads of one block; returns when they have ended.
 template <class... Parameters, class... Arguments>
 void run_block(void (*kernel)(Parameters...), dim3 number, dim3 n_blocks, uint32_t n_threads,
@@ -175,6 +232,20 @@ void launch(void (*kernel)(Parameters...), dim3 n_blocks, uint32_t n_threads, cu
       run_block(kernel, dim3(x, y), n_blocks, n_threads, arguments...);
     }
   }
+}
+
+template <class... Parameters, class... Arguments>
+qv_status launch_with_shared(void (*kernel)(Parameters...), dim3 n_blocks, uint32_t n_threads,
+                             uint32_t n_shared, cudaStream_t, const Arguments&... arguments) {
+  const dim3 grid = n_blocks;
+  for (unsigned y = 0; y < grid.y; ++y) {
+    for (unsigned x = 0; x < grid.x; ++x) {
+      SharedOnCpu shared(n_shared);
+      shared_of_block = &shared;
+      run_block(kernel, dim3(x, y), grid, n_threads, arguments...);
+    }
+  }
+  return QV_DONE;
 }
 
 }  // namespace quiver::gpu_cuda

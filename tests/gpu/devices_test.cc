@@ -170,6 +170,139 @@ TEST(Dense, SeveralThreadsPrepareManyQueries) {
   EXPECT_TRUE(alone[98]);
 }
 
+/// As `find` for rows.
+RowLists find_documents(Devices& devices, Slot& slot, const Documents& documents,
+                        const std::vector<std::vector<float>>& queries, std::uint64_t k,
+                        const std::vector<std::uint64_t>& allowed = {}) {
+  std::vector<DocumentQuery> asked;
+  for (const auto& query : queries) asked.push_back({query, k});
+  const Cancel cancel;
+  const std::uint64_t* bits = allowed.empty() ? nullptr : allowed.data();
+  auto lists = devices.find_best(slot, documents, asked, bits, cancel);
+  devices.wait_for_loading();
+  if (lists && !lists->front()) lists = devices.find_best(slot, documents, asked, bits, cancel);
+  EXPECT_TRUE(lists) << lists.error().to_string();
+  return lists ? *std::move(lists) : RowLists(queries.size());
+}
+
+std::vector<float> random_query(std::uint32_t n_tokens, std::uint32_t dim, Random& random) {
+  std::vector<float> query;
+  for (std::uint32_t i = 0; i < n_tokens; ++i) {
+    const auto token = random_vector(dim, Kind::kNormal, random);
+    query.insert(query.end(), token.begin(), token.end());
+  }
+  return query;
+}
+
+/// Bits of the documents that have tokens, as searches ask for no others.
+std::vector<std::uint64_t> with_tokens(const Documents& documents,
+                                       std::vector<std::uint64_t> allowed) {
+  if (allowed.empty()) allowed.assign((documents.n() + 63) / 64, ~std::uint64_t{0});
+  for (std::size_t i = 0; i < documents.n(); ++i) {
+    if (documents.offsets[i] == documents.offsets[i + 1]) {
+      allowed[i / 64] &= ~(std::uint64_t{1} << i % 64);
+    }
+  }
+  return allowed;
+}
+
+TEST(LateInteraction, NamesAllOfTheBestDocuments) {
+  const auto devices = open_emulated();
+  Random random(41);
+  struct Shape {
+    std::uint32_t n;
+    std::uint32_t most;  ///< tokens of a document
+    std::uint32_t dim;
+    Kind kind;
+  };
+  for (const auto& [n, most, dim, kind] :
+       {Shape{1, 5, 3, Kind::kNormal}, Shape{70, 1, 32, Kind::kNormal},
+        Shape{300, 20, 33, Kind::kNormal}, Shape{200, 9, 16, Kind::kFewValues},
+        Shape{200, 40, 8, Kind::kOneLarge}, Shape{90, 8, 4, Kind::kAllEqual}}) {
+    for (const auto dtype : {DType::kF32, DType::kF16, DType::kBf16, DType::kU8}) {
+      SCOPED_TRACE(::testing::Message()
+                   << n << " documents, dim " << dim << ", kind " << static_cast<int>(kind));
+      const auto documents = random_documents(n, most, dim, dtype, kind, random);
+      const std::vector<std::vector<float>> queries = {random_query(1, dim, random),
+                                                       random_query(12, dim, random),
+                                                       random_query(70, dim, random)};
+      Slot slot;
+      for (const std::uint64_t k : {std::uint64_t{1}, std::uint64_t{10}, std::uint64_t{n} + 3}) {
+        for (const double share : {1.0, 0.3, 0.0}) {
+          const auto allowed =
+              share == 1 ? std::vector<std::uint64_t>() : random_bits(n, share, random);
+          const auto lists = find_documents(*devices, slot, documents, queries, k, allowed);
+          for (std::size_t q = 0; q < queries.size(); ++q) {
+            ASSERT_TRUE(lists[q]);
+            expect_complete(*lists[q], all_scores(documents, queries[q]), k,
+                            with_tokens(documents, allowed));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(LateInteraction, NamesFewDocuments) {
+  const auto devices = open_emulated();
+  Random random(42);
+  const auto documents = random_documents(1000, 12, 64, DType::kF32, Kind::kNormal, random);
+  Slot slot;
+  const auto lists = find_documents(
+      *devices, slot, documents, {random_query(16, 64, random), random_query(30, 64, random)}, 10);
+  for (const auto& list : lists) {
+    ASSERT_TRUE(list);
+    EXPECT_LT(list->size(), 16U);
+  }
+  EXPECT_TRUE(slot.is_on_device());
+  // Groups of eight tokens of 128 bytes, and 16 bytes a document.
+  std::uint64_t n_tokens = 0;
+  for (std::size_t i = 0; i < documents.n(); ++i) {
+    n_tokens += (documents.offsets[i + 1] - documents.offsets[i] + 7) / 8 * 8;
+  }
+  EXPECT_EQ(devices->report().devices[0].resident_bytes, n_tokens * 128 + 1000 * 16);
+}
+
+TEST(LateInteraction, WhatADeviceCannotTellIsLeftToTheCaller) {
+  const auto devices = open_emulated();
+  Random random(43);
+  const auto equal = random_documents(3000, 3, 4, DType::kF32, Kind::kAllEqual, random);
+  Slot slot;
+  auto lists = find_documents(*devices, slot, equal, {{1, 2, 3, 4}}, 10);
+  EXPECT_FALSE(lists[0]);
+  EXPECT_EQ(n_fallbacks(*devices, Fallback::kUncertain), 1U);
+  lists = find_documents(*devices, slot, equal, {{0, 0, 0, 0}}, 10);
+  EXPECT_FALSE(lists[0]);
+  EXPECT_GE(n_fallbacks(*devices, Fallback::kQuery), 1U);
+
+  auto values = random_documents(20, 3, 4, DType::kF32, Kind::kNormal, random);
+  std::vector<std::byte> bytes(values.bytes.begin(), values.bytes.end());
+  const float large = 1e6F;
+  std::memcpy(bytes.data(), &large, sizeof large);
+  values.bytes = SharedBytes::of(std::move(bytes));
+  values.tokens.data = values.bytes.data();
+  Slot other;
+  EXPECT_FALSE(find_documents(*devices, other, values, {{1, 2, 3, 4}}, 3)[0]);
+  EXPECT_GE(n_fallbacks(*devices, Fallback::kRows), 1U);
+}
+
+TEST(LateInteraction, ManyQueriesAreSeveralJobs) {
+  const auto devices = open_emulated();
+  Random random(44);
+  const auto documents = random_documents(50, 6, 8, DType::kF32, Kind::kNormal, random);
+  std::vector<std::vector<float>> queries;
+  for (std::uint32_t i = 0; i < 150; ++i) queries.push_back(random_query(1 + i % 9, 8, random));
+  Slot slot;
+  find_documents(*devices, slot, documents, {queries[0]}, 4);
+  const std::uint64_t before = devices->report().devices[0].n_done;
+  const auto lists = find_documents(*devices, slot, documents, queries, 4);
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    ASSERT_TRUE(lists[q]);
+    expect_complete(*lists[q], all_scores(documents, queries[q]), 4, with_tokens(documents, {}));
+  }
+  EXPECT_EQ(devices->report().devices[0].n_done - before, 3U);
+}
+
 TEST(Devices, ASlotKnowsWhetherItsRowsAreOnADevice) {
   const auto devices = open_emulated();
   Random random(19);
@@ -306,47 +439,62 @@ TEST(Devices, SmallSegmentsStayWithTheCaller) {
   EXPECT_EQ((*devices)->report().devices[0].n_uploaded_bytes, 0U);
 }
 
-/// A session that makes every call once; returns how many there were.
-std::uint64_t use_all_calls(const std::string& devices_option, const DenseRows& rows,
-                            const std::vector<float>& query) {
-  Options options;
-  options.devices = devices_option;
-  options.min_bytes = 0;
-  options.job_time = std::chrono::milliseconds(100);
-  const auto devices = Devices::open(options);
-  if (!devices) {
-    EXPECT_EQ(devices.error().code(), Code::kUnavailable);
+/// `ask` wants an answer of the devices, twice. Lets each of their calls fail in each way.
+template <class Ask>
+void let_every_call_fail(const Ask& ask) {
+  const auto session = [&](const std::string& option) {
+    Options options;
+    options.devices = option;
+    options.min_bytes = 0;
+    options.job_time = std::chrono::milliseconds(100);
+    const auto devices = Devices::open(options);
+    if (!devices) {
+      EXPECT_EQ(devices.error().code(), Code::kUnavailable);
+    } else {
+      for (int round = 0; round < 2; ++round) ask(**devices);
+    }
     return emulated::n_calls();
+  };
+  const std::uint64_t n_before = emulated::n_objects();
+  const std::uint64_t n_calls = session("emulated");
+  ASSERT_GE(n_calls, 8U);
+  EXPECT_EQ(emulated::n_objects(), n_before);
+  for (const std::string status : {"not", "no_memory"}) {
+    for (std::uint64_t call = 1; call <= n_calls; ++call) {
+      SCOPED_TRACE(status + "@" + std::to_string(call));
+      session("emulated:" + status + "@" + std::to_string(call));
+      EXPECT_EQ(emulated::n_objects(), n_before);
+    }
   }
-  const auto scores = all_scores(rows, query);
-  for (int round = 0; round < 2; ++round) {
-    Slot slot;
-    const auto lists = find(**devices, slot, rows, {query}, 7);
-    if (lists[0]) expect_complete(*lists[0], scores, 7, {});
+  // A lost device keeps what it has: it could only be given back by calls that may never return.
+  for (std::uint64_t call = 1; call <= n_calls; ++call) {
+    SCOPED_TRACE("lost@" + std::to_string(call));
+    session("emulated:lost@" + std::to_string(call));
   }
-  return emulated::n_calls();
 }
 
 TEST(Faults, EveryCallMayFail) {
   Random random(20);
   const auto rows = random_rows(300, 16, DType::kF32, Kind::kNormal, Similarity::kDot, random);
   const auto query = random_vector(16, Kind::kNormal, random);
-  ASSERT_EQ(emulated::n_objects(), 0U);
-  const std::uint64_t n_calls = use_all_calls("emulated", rows, query);
-  ASSERT_GE(n_calls, 8U);
-  EXPECT_EQ(emulated::n_objects(), 0U);
-  for (const std::string status : {"not", "no_memory"}) {
-    for (std::uint64_t call = 1; call <= n_calls; ++call) {
-      SCOPED_TRACE(status + "@" + std::to_string(call));
-      use_all_calls("emulated:" + status + "@" + std::to_string(call), rows, query);
-      EXPECT_EQ(emulated::n_objects(), 0U);
-    }
-  }
-  // A lost device keeps what it has: it could only be given back by calls that may never return.
-  for (std::uint64_t call = 1; call <= n_calls; ++call) {
-    SCOPED_TRACE("lost@" + std::to_string(call));
-    use_all_calls("emulated:lost@" + std::to_string(call), rows, query);
-  }
+  const auto scores = all_scores(rows, query);
+  let_every_call_fail([&](Devices& devices) {
+    Slot slot;
+    const auto lists = find(devices, slot, rows, {query}, 7);
+    if (lists[0]) expect_complete(*lists[0], scores, 7, {});
+  });
+}
+
+TEST(Faults, EveryCallAboutDocumentsMayFail) {
+  Random random(45);
+  const auto documents = random_documents(200, 6, 8, DType::kF32, Kind::kNormal, random);
+  const auto query = random_query(5, 8, random);
+  const auto scores = all_scores(documents, query);
+  let_every_call_fail([&](Devices& devices) {
+    Slot slot;
+    const auto lists = find_documents(devices, slot, documents, {query}, 7);
+    if (lists[0]) expect_complete(*lists[0], scores, 7, with_tokens(documents, {}));
+  });
 }
 
 TEST(Faults, ALostDeviceIsAskedNothingMore) {

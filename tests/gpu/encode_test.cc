@@ -83,6 +83,96 @@ TEST(Encode, RefusesWhatHasNoBound) {
   }
 }
 
+/// `[n_tokens, dim]`.
+std::vector<float> random_tokens(std::uint32_t n, std::uint32_t dim, Random& random) {
+  std::vector<float> tokens;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const auto token = random_vector(dim, Kind::kNormal, random);
+    tokens.insert(tokens.end(), token.begin(), token.end());
+  }
+  return tokens;
+}
+
+/// MaxSim of halves, `[n, stride]` each.
+double score_of(const std::uint16_t* query, std::size_t n_query, const std::uint16_t* document,
+                std::size_t n_document, std::size_t stride) {
+  std::vector<float> a(n_query * stride);
+  std::vector<float> b(n_document * stride);
+  kernels().convert.f16_to_f32(query, a.size(), a.data());
+  kernels().convert.f16_to_f32(document, b.size(), b.data());
+  double score = 0;
+  for (std::size_t q = 0; q < n_query; ++q) {
+    double best = -INFINITY;
+    for (std::size_t d = 0; d < n_document; ++d) {
+      double sum = 0;
+      for (std::size_t i = 0; i < stride; ++i) sum += double{a[q * stride + i]} * b[d * stride + i];
+      best = std::max(best, sum);
+    }
+    score += best;
+  }
+  return score;
+}
+
+TEST(Encode, TheIntervalHoldsTheScoreOfADocument) {
+  Random random(9);
+  double widest = 0;
+  for (const auto dtype : {DType::kF32, DType::kF16, DType::kBf16, DType::kU8}) {
+    for (const auto kind :
+         {Kind::kNormal, Kind::kOneLarge, Kind::kFewValues, Kind::kAllEqual, Kind::kTiny}) {
+      for (const std::uint32_t dim : {1U, 3U, 31U, 32U, 33U, 128U, 768U}) {
+        const auto documents = random_documents(20, 9, dim, dtype, kind, random);
+        EncodedDocuments encoded;
+        ASSERT_TRUE(encode_documents(documents, 0, 20, encoded));
+        const std::uint32_t n_query = 1 + random() % 12;
+        const auto query = random_tokens(n_query, dim, random);
+        const std::size_t stride = token_stride(dim) / 2;
+        std::vector<std::uint16_t> halves(padded_tokens(n_query) * stride);
+        qv_token_query facts = {};
+        ASSERT_TRUE(encode_tokens(query, dim, halves.data(), facts));
+        EXPECT_EQ(facts.n_groups, padded_tokens(n_query) / QV_TOKEN_GROUP);
+        const auto scores = all_scores(documents, query);
+        for (std::uint32_t i = 0; i < 20; ++i) {
+          const qv_document& document = encoded.documents[i];
+          if (document.n_groups == 0) continue;
+          // The tokens that are repeated are part of it, and change nothing.
+          const double center =
+              score_of(halves.data(), n_query,
+                       encoded.tokens.data() + document.first_group * QV_TOKEN_GROUP * stride,
+                       document.n_groups * QV_TOKEN_GROUP, stride);
+          const double margin =
+              tiles::document_margin(document, facts, token_rounding(dim, n_query));
+          EXPECT_LE(std::fabs(scores[i] - center), margin) << "dim " << dim;
+          widest = std::max(widest, std::fabs(scores[i] - center) / margin);
+        }
+      }
+    }
+  }
+  EXPECT_GT(widest, 0.1);
+}
+
+TEST(Encode, RefusesTokensThatAreNoHalves) {
+  std::vector<std::uint16_t> halves(8 * 32);
+  qv_token_query facts = {};
+  const auto encodes = [&](std::vector<float> tokens) {
+    return encode_tokens(tokens, 2, halves.data(), facts);
+  };
+  EXPECT_TRUE(encodes({1, 2, 3, 4}));
+  EXPECT_FALSE(encodes({}));
+  EXPECT_FALSE(encodes({0, 0}));
+  EXPECT_FALSE(encodes({1e-20F, 0}));
+  EXPECT_FALSE(encodes({1, 1e5F}));
+  EXPECT_FALSE(encodes({1, std::numeric_limits<float>::quiet_NaN()}));
+  for (const float bad :
+       {1e5F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    const float token[] = {1, bad};
+    Documents documents;
+    documents.tokens = {reinterpret_cast<const std::byte*>(token), 1, 2, DType::kF32, 8};
+    documents.offsets = SharedSpan<std::uint64_t>::of(std::vector<std::uint64_t>{0, 1});
+    EncodedDocuments out;
+    EXPECT_FALSE(encode_documents(documents, 0, 1, out));
+  }
+}
+
 TEST(Encode, PadsWithZeros) {
   Random random(8);
   const auto rows = random_rows(3, 5, DType::kF32, Kind::kNormal, Similarity::kDot, random);

@@ -28,21 +28,6 @@ struct CUtensorMap {
 
 namespace quiver::gpu_cuda::hopper {
 
-/// Its first byte has address 0.
-struct SharedOnCpu {
-  explicit SharedOnCpu(uint32_t n)
-      : n_bytes(n), bytes(static_cast<char*>(std::aligned_alloc(1024, (n + 1023) / 1024 * 1024))) {
-    std::memset(bytes, 0xA5, n);
-  }
-  ~SharedOnCpu() { std::free(bytes); }
-  SharedOnCpu(const SharedOnCpu&) = delete;
-  SharedOnCpu& operator=(const SharedOnCpu&) = delete;
-  const uint32_t n_bytes;
-  char* const bytes;
-};
-inline SharedOnCpu* shared_of_block = nullptr;
-
-inline char* shared_memory() { return shared_of_block->bytes; }
 inline uint32_t shared_address(const void* p) {
   return static_cast<uint32_t>(static_cast<const char*>(p) - shared_of_block->bytes);
 }
@@ -73,8 +58,11 @@ inline void change_barrier(const uint64_t* barrier, uint32_t n_arrived, int64_t 
 }
 
 inline void start_barrier(uint64_t* barrier, uint32_t count) {
-  barriers_of_block[barrier].count = count;
-  barriers_of_block[barrier].n_missing = count;
+  BarrierOnCpu& state = barriers_of_block[barrier];
+  state.count = count;
+  state.n_missing = count;
+  state.n_bytes = 0;
+  state.n_phases = 0;
 }
 inline void show_barriers() {}
 inline void arrive_and_expect(uint64_t* barrier, uint32_t n_bytes) {
@@ -139,7 +127,7 @@ struct OpenProducts {
   ProductsOnCpu begun;
   std::vector<ProductsOnCpu> groups;
 };
-inline std::vector<OpenProducts> products_of_block;  ///< by thread
+inline std::map<unsigned, OpenProducts> products_of_block;  ///< by thread
 inline OpenProducts& open_products() { return products_of_block[threadIdx.x]; }
 
 inline void begin_products() {}
@@ -189,24 +177,6 @@ inline bool make_map(const int8_t* vectors, uint64_t n, uint32_t stride, uint32_
                      uint32_t n_together, CUtensorMap& out) {
   out = {vectors, n, stride, slab, n_together};
   return true;
-}
-
-/// One block after another.
-template <class... Parameters, class... Arguments>
-qv_status launch(void (*kernel)(Parameters...), dim3 n_blocks, uint32_t n_threads,
-                 uint32_t n_shared, cudaStream_t stream, const Arguments&... arguments) {
-  const dim3 grid = n_blocks;
-  for (unsigned y = 0; y < grid.y; ++y) {
-    for (unsigned x = 0; x < grid.x; ++x) {
-      SharedOnCpu shared(n_shared);
-      shared_of_block = &shared;
-      barriers_of_block.clear();
-      products_of_block.assign(n_threads, {});
-      run_block(kernel, dim3(x, y), grid, n_threads, arguments...);
-    }
-  }
-  static_cast<void>(stream);
-  return QV_DONE;
 }
 
 }  // namespace quiver::gpu_cuda::hopper

@@ -71,6 +71,34 @@ inline std::vector<float> all_scores(const DenseRows& rows, const std::vector<fl
   return scores;
 }
 
+/// Documents of 0 to `most` tokens, f32 or f16.
+inline Documents random_documents(std::uint32_t n, std::uint32_t most, std::uint32_t dim,
+                                  DType dtype, Kind kind, Random& random) {
+  std::vector<std::uint64_t> offsets = {0};
+  for (std::uint32_t i = 0; i < n; ++i) offsets.push_back(offsets.back() + random() % (most + 1));
+  const auto n_tokens = static_cast<std::uint32_t>(offsets.back());
+  auto tokens = random_rows(n_tokens, dim, dtype, kind, Similarity::kDot, random);
+  return {std::move(tokens.bytes), tokens.view, SharedSpan<std::uint64_t>::of(std::move(offsets))};
+}
+
+/// Scores by the kernels of the CPU; -infinity without tokens. `query`: `[n_tokens, dim]`.
+inline std::vector<float> all_scores(const Documents& documents, const std::vector<float>& query) {
+  const std::uint32_t dim = documents.tokens.dim;
+  const std::size_t n_tokens = query.size() / dim;
+  std::vector<float> prepared(MaxSimKernels::prepared_floats(n_tokens, dim));
+  kernels().maxsim_family.prepare(query.data(), n_tokens, dim, dim, prepared.data());
+  const auto maxsim = kernels().maxsim(Similarity::kDot, documents.tokens.dtype);
+  std::vector<float> scores;
+  for (std::size_t i = 0; i < documents.n(); ++i) {
+    const std::uint64_t first = documents.offsets[i];
+    const std::uint64_t n = documents.offsets[i + 1] - first;
+    scores.push_back(n == 0 ? -INFINITY
+                            : maxsim(prepared.data(), n_tokens, dim, documents.tokens.row(first),
+                                     documents.tokens.stride_bytes, n));
+  }
+  return scores;
+}
+
 inline bool is_set(const std::vector<std::uint64_t>& bits, std::uint32_t row) {
   return bits.empty() || (bits[row / 64] >> (row % 64) & 1) != 0;
 }

@@ -174,22 +174,23 @@ TEST_P(DeviceSearch, EveryCallMayFail) {
   session("emulated:hang@1");
 }
 
-std::vector<FieldSchema> dense_schemas() {
+std::vector<FieldSchema> schemas_to_test() {
   std::vector<FieldSchema> schemas;
   for (const auto& schema : all_schemas(1)) {
-    if (schema.kind == FieldKind::kDense) schemas.push_back(schema);
+    if (schema.kind == FieldKind::kDense || has_device_form(schema)) schemas.push_back(schema);
   }
   return schemas;
 }
 
-INSTANTIATE_TEST_SUITE_P(Fields, DeviceSearch, ::testing::ValuesIn(dense_schemas()),
+INSTANTIATE_TEST_SUITE_P(Fields, DeviceSearch, ::testing::ValuesIn(schemas_to_test()),
                          [](const auto& tested) { return describe(tested.param); });
 
 TEST(DeviceSearch, FieldsWithADeviceForm) {
   std::size_t n = 0;
   for (const auto& schema : all_schemas(4)) n += has_device_form(schema) ? 1 : 0;
-  // f32, f16 and bf16 under Dot, Cosine and Euclid; u8 but for Cosine.
-  EXPECT_EQ(n, 3U * 3 + 2);
+  // f32, f16 and bf16 under Dot, Cosine and Euclid; u8 but for Cosine. Tokens: under Dot and
+  // Cosine.
+  EXPECT_EQ(n, 3U * 3 + 2 + 3 * 2 + 1);
 }
 
 /// Clients that share one device, whose searchers come and go, give the hits of the CPU.

@@ -1,0 +1,90 @@
+#include "gpu/document_job.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "gpu/encode.h"
+
+namespace quiver::gpu {
+namespace {
+
+struct DocumentPlaces {
+  std::uint16_t* tokens;
+  qv_token_query* queries;
+  std::uint64_t* allowed;
+  std::uint32_t* documents;
+  std::uint32_t* n_documents;
+};
+
+DocumentPlaces document_places(Pieces& pieces, const Part& part, std::uint64_t n_tokens,
+                               std::uint64_t n, std::uint64_t capacity) {
+  return {pieces.take<std::uint16_t>(n_tokens * part.stride() / 2), pieces.take<qv_token_query>(n),
+          pieces.take<std::uint64_t>((part.n_documents() + 63) / 64),
+          pieces.take<std::uint32_t>(n * capacity), pieces.take<std::uint32_t>(n)};
+}
+
+}  // namespace
+
+std::size_t DocumentJob::n_together(const Documents& documents,
+                                    std::span<const DocumentQuery> queries) {
+  constexpr std::uint64_t kMaxScores = 16 << 20;
+  constexpr std::uint64_t kMaxTogether = 64;
+  constexpr std::uint64_t kTokensOfALine = 64;  // a line of scores is of so many tokens at most
+  std::uint64_t most_tokens = 1;
+  for (const auto& query : queries) {
+    most_tokens = std::max<std::uint64_t>(most_tokens, query.tokens.size() / documents.tokens.dim);
+  }
+  const std::uint64_t n_scores = documents.n() * (1 + most_tokens / kTokensOfALine);
+  return std::clamp<std::uint64_t>(kMaxScores / std::max<std::uint64_t>(1, n_scores), 1,
+                                   kMaxTogether);
+}
+
+void DocumentJob::write_queries(std::uint32_t stride, std::uint16_t* tokens,
+                                qv_token_query* queries) {
+  std::uint32_t group = 0;
+  for (const std::size_t number : numbers_) {
+    const DocumentQuery& query = queries_[number];
+    qv_token_query& written = queries[written_.size()];
+    std::uint16_t* const first = tokens + std::size_t{group} * QV_TOKEN_GROUP * stride / 2;
+    if (!encode_tokens(query.tokens, documents_.tokens.dim, first, written)) continue;
+    written.first_group = group;
+    written.k = static_cast<std::uint32_t>(query.k);
+    group += written.n_groups;
+    most_tokens_ = std::max(most_tokens_, written.n_groups * QV_TOKEN_GROUP);
+    written_.push_back(number);
+  }
+}
+
+bool DocumentJob::write(Lane& lane, const Part& part, const std::uint64_t* allowed) {
+  const std::uint32_t dim = documents_.tokens.dim;
+  std::uint64_t most = 0;
+  std::uint64_t n_tokens = 0;
+  for (const std::size_t i : numbers_) {
+    most = std::max(most, queries_[i].k);
+    n_tokens += padded_tokens(queries_[i].tokens.size() / dim);
+  }
+  const std::uint64_t capacity = capacity_of(most);
+  Pieces size(nullptr);
+  document_places(size, part, n_tokens, numbers_.size(), capacity);
+  std::byte* const memory = lane.memory(size.used());
+  if (memory == nullptr) return false;
+  Pieces pieces(memory);
+  const DocumentPlaces at = document_places(pieces, part, n_tokens, numbers_.size(), capacity);
+  write_queries(part.stride(), at.tokens, at.queries);
+  if (allowed != nullptr) {
+    std::memcpy(at.allowed, allowed, (part.n_documents() + 63) / 64 * sizeof(*allowed));
+  }
+  job_ = {.size = sizeof job_,
+          .n_queries = static_cast<std::uint32_t>(written_.size()),
+          .part = part.handle(),
+          .tokens = at.tokens,
+          .queries = at.queries,
+          .allowed = allowed == nullptr ? nullptr : at.allowed,
+          .rounding = token_rounding(dim, most_tokens_),
+          .capacity = static_cast<std::uint32_t>(capacity),
+          .documents = at.documents,
+          .n_documents = at.n_documents};
+  return true;
+}
+
+}  // namespace quiver::gpu

@@ -1,0 +1,47 @@
+// The certified pass over all documents of tokens (docs/gpu.md).
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/abi.h"
+#include "gpu_cuda/select.cuh"
+#include "gpu_cuda/warp.cuh"
+
+namespace quiver::gpu_cuda {
+
+/// What a query looks for, while the job runs.
+struct DocumentSearch {
+  float bar;         ///< a score that k documents certainly reach
+  uint32_t n_found;  ///< may be more than there is room for
+};
+
+/// All in device memory, but for the last two.
+struct DocumentMemory {
+  const int8_t* tokens;          ///< of the documents, [groups * QV_TOKEN_GROUP, stride]
+  const qv_document* documents;  ///< [n_documents]
+  const int8_t* query_tokens;    ///< [n_tiles * groups of a tile * QV_TOKEN_GROUP, stride], zeros beyond the queries
+  const uint32_t* line_of;       ///< [groups of the queries]: where their scores go
+  const uint32_t* first_line;    ///< [n_queries + 1]
+  const qv_token_query* queries; ///< [n_queries]
+  const uint64_t* allowed;       ///< nullptr: all documents
+  float* scores;                 ///< [n_lines, n_documents]: a query's score is the sum of its lines
+  DocumentSearch* searches;      ///< [n_queries]
+  uint32_t* out_documents;       ///< [n_queries, capacity], pinned
+  uint32_t* out_n;               ///< [n_queries], pinned
+};
+
+struct DocumentShape {
+  uint64_t n_documents;
+  uint32_t stride;
+  uint32_t n_queries;
+  uint32_t n_groups;       ///< of the queries
+  uint32_t tile_groups;    ///< of the queries that a block compares
+  uint32_t n_lines;
+  uint32_t capacity;
+  float rounding;
+};
+
+/// Queues all kernels of a job.
+qv_status launch_documents(const DocumentShape& shape, const DocumentMemory& memory, cudaStream_t stream);
+
+}  // namespace quiver::gpu_cuda
