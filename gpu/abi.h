@@ -30,6 +30,7 @@ typedef struct {
   char name[120];
   uint64_t memory_bytes; /* in all */
   uint64_t free_bytes;   /* now */
+  char products[24];     /* how it multiplies: "wgmma", "mma" */
 } qv_device_facts;
 
 /* A row x that was rounded to 8 bits: x is about scale * code. Lengths are rounded up. */

@@ -99,6 +99,7 @@ Result<std::shared_ptr<Device>> Device::open(const Module& module, std::int32_t 
   facts.size = sizeof facts;
   module.api().facts(handle, &facts);
   device->name_ = facts.name;
+  device->products_ = facts.products;
   const std::uint64_t usual = facts.free_bytes / 10 * 9;
   device->limits_.memory_bytes =
       limits.memory_bytes == 0 ? usual : std::min(limits.memory_bytes, usual);
@@ -152,6 +153,16 @@ void Device::lose(const std::string& why) {
   if (lost_.exchange(true)) return;
   log_error("device {} ({}) is lost, the CPU does its work until a restart: {}", number_, name_,
             why);
+}
+
+void Device::note_check(bool is_right) {
+  constexpr std::uint64_t kMostDifferent = 3;
+  ++counts_.n_checked;
+  if (is_right) return;
+  const std::uint64_t n = ++counts_.n_different;
+  log_error("device {} ({}) did not name rows that are among the best of a query ({} of {} checks)",
+            number_, name_, n, counts_.n_checked.load());
+  if (n >= kMostDifferent) lose("it named wrong rows again and again");
 }
 
 Device::Outcome Device::outcome_of(qv_status status, const char* call) {

@@ -85,7 +85,9 @@ struct DeviceCounts {
   std::atomic<std::uint64_t> n_failed = 0;   ///< jobs that the device did not do
   std::atomic<std::uint64_t> n_queries = 0;  ///< in jobs that were done
   std::atomic<std::uint64_t> n_uploaded_bytes = 0;
-  std::atomic<std::uint64_t> busy_us = 0;  ///< time in jobs, all lanes together
+  std::atomic<std::uint64_t> busy_us = 0;      ///< time in jobs, all lanes together
+  std::atomic<std::uint64_t> n_checked = 0;    ///< queries that the CPU answered, too
+  std::atomic<std::uint64_t> n_different = 0;  ///< of them, those whose best rows were not named
 };
 
 /// Thread-safe.
@@ -110,6 +112,7 @@ class Device : public std::enable_shared_from_this<Device> {
 
   [[nodiscard]] std::int32_t number() const { return number_; }
   [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::string& products() const { return products_; }
   [[nodiscard]] std::uint64_t memory_bytes() const { return limits_.memory_bytes; }
   [[nodiscard]] std::uint64_t resident_bytes() const { return resident_bytes_.load(); }
   [[nodiscard]] std::uint64_t n_parts() const { return n_parts_.load(); }
@@ -118,6 +121,10 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Logs the reason, once.
   void lose(const std::string& why);
   [[nodiscard]] const DeviceCounts& counts() const { return counts_; }
+
+  /// Notes whether the rows that the device named held those that the CPU found. It is lost after
+  /// the third time that they did not.
+  void note_check(bool is_right);
 
   /// nullptr if the memory is not enough.
   [[nodiscard]] std::shared_ptr<Part> make_part(const qv_part_shape& shape);
@@ -152,6 +159,7 @@ class Device : public std::enable_shared_from_this<Device> {
   Limits limits_;
   qv_device* const handle_;
   std::string name_;
+  std::string products_;
   std::atomic<bool> lost_ = false;
   std::atomic<std::uint64_t> resident_bytes_ = 0;
   std::atomic<std::uint64_t> n_parts_ = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <thread>
 #include <utility>
 
@@ -19,6 +20,7 @@ namespace {
 /// Bytes of codes that are made and copied at a time.
 constexpr std::size_t kPieceBytes = 16 << 20;
 constexpr int kLoaderNice = 5;
+constexpr int kCheckerNice = 19;
 /// A query that finds no room asks for some at most this often.
 constexpr std::int64_t kEvictionIntervalMs = 200;
 /// A query waits for a lane as long as the CPU takes to read the rows at this rate.
@@ -128,6 +130,10 @@ struct Slot::Content {
     MutexLock lock(mutex);
     return state == State::kPresent && !part->device().is_lost();
   }
+  [[nodiscard]] std::shared_ptr<const Part> present_part() QV_EXCLUDES(mutex) {
+    MutexLock lock(mutex);
+    return part;
+  }
   void set(State next, std::shared_ptr<const Part> filled) QV_EXCLUDES(mutex) {
     MutexLock lock(mutex);
     state = next;
@@ -166,6 +172,7 @@ Result<std::unique_ptr<Devices>> Devices::open(const Options& options) {
   if (opened) opened = devices->open_devices();
   if (opened) {
     devices->loader_ = std::make_unique<Executor>(1, "gpu-load", kLoaderNice);
+    devices->checker_ = std::make_unique<Executor>(1, "gpu-check", kCheckerNice);
     return devices;
   }
   devices->devices_.clear();
@@ -216,6 +223,8 @@ Result<> Devices::open_devices() {
 }
 
 Devices::~Devices() {
+  stop_checking_.cancel();
+  if (checker_ != nullptr) checker_->stop();
   if (loader_ != nullptr) loader_->stop();
   for (const auto& device : devices_) device->drain();
 }
@@ -406,6 +415,22 @@ Result<> Devices::run(Job& job, const std::shared_ptr<const Part>& part,
   return {};
 }
 
+bool Devices::is_check_due() {
+  const auto before = static_cast<double>(n_finds_.fetch_add(1)) * options_.check_share;
+  return std::floor(before) != std::floor(before + options_.check_share);
+}
+
+void Devices::post_check(Slot& slot, Check check) {
+  const auto part = slot.content()->present_part();
+  if (part == nullptr || is_checking_.exchange(true)) return;
+  const auto run_check = [this, device = part->device().shared_from_this(), check] {
+    const auto is_right = check(stop_checking_);
+    if (is_right) device->note_check(*is_right);
+    is_checking_ = false;
+  };
+  if (!checker_->post(Priority::kLow, run_check)) is_checking_ = false;
+}
+
 Report Devices::report() const {
   Report report;
   report.reason = reason_;
@@ -423,7 +448,10 @@ Report Devices::report() const {
                               .n_failed = counts.n_failed,
                               .n_queries = counts.n_queries,
                               .n_uploaded_bytes = counts.n_uploaded_bytes,
-                              .busy_s = static_cast<double>(counts.busy_us) / 1e6});
+                              .busy_s = static_cast<double>(counts.busy_us) / 1e6,
+                              .products = device->products(),
+                              .n_checked = counts.n_checked,
+                              .n_different = counts.n_different});
   }
   for (std::size_t i = 0; i < fallbacks_.size(); ++i) report.fallbacks[i] = fallbacks_[i];
   report.n_evictions = n_evictions_;
@@ -431,7 +459,7 @@ Report Devices::report() const {
 }
 
 void Devices::wait_for_loading() {
-  while (n_loading_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (n_loading_ > 0 || is_checking_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 }  // namespace quiver::gpu

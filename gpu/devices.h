@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,7 +34,8 @@ struct Options {
   std::string module;              ///< path; empty: `find_module`
   std::uint64_t memory_bytes = 0;  ///< of each device, for rows; 0: nine tenths of what is free
   std::uint64_t min_bytes =
-      8ULL << 20;  ///< rows of a segment as stored; smaller ones stay on the CPU
+      8ULL << 20;             ///< rows of a segment as stored; smaller ones stay on the CPU
+  double check_share = 1e-4;  ///< of jobs: one of their queries is answered by the CPU, too
   std::chrono::milliseconds idle_time = std::chrono::minutes(1);  ///< unused rows give way after it
   std::chrono::milliseconds job_time = std::chrono::seconds(10);  ///< then a device counts as lost
 };
@@ -97,6 +99,9 @@ struct DeviceReport {
   std::uint64_t n_queries = 0;
   std::uint64_t n_uploaded_bytes = 0;
   double busy_s = 0;
+  std::string products;           ///< how it multiplies
+  std::uint64_t n_checked = 0;    ///< queries that the CPU answered, too
+  std::uint64_t n_different = 0;  ///< of them
 };
 
 struct Report {
@@ -108,7 +113,7 @@ struct Report {
   std::uint64_t n_evictions = 0;  ///< parts that gave way to others
 };
 
-/// Thread-safe. Has a thread of its own that copies rows to devices.
+/// Thread-safe. Has a thread that copies rows to devices, and one that checks what they name.
 class Devices {
  public:
   /// kInvalidArgument: options that mean nothing. kFailedPrecondition, with the reason: a named
@@ -137,8 +142,16 @@ class Devices {
                                            std::span<const DocumentQuery> queries,
                                            const std::uint64_t* allowed, const Cancel& cancel,
                                            Executor* executor = nullptr);
+  /// True now and then, as often as `Options::check_share` says: then `post_check`.
+  [[nodiscard]] bool is_check_due();
+  /// What the CPU says about a list of rows: true if it holds the best ones. The error is that of
+  /// the cancellation.
+  using Check = std::function<Result<bool>(const Cancel& cancel)>;
+  /// Runs `check` behind all other work, and notes what it says about the device of `slot`. One
+  /// check at a time: others that are posted meanwhile are dropped.
+  void post_check(Slot& slot, Check check);
   [[nodiscard]] Report report() const;
-  /// Waits until no rows are on their way to a device. For tests.
+  /// Waits until no rows are on their way to a device and no check is under way. For tests.
   void wait_for_loading();
 
  private:
@@ -175,8 +188,12 @@ class Devices {
   std::array<std::atomic<std::uint64_t>, kFallbackNames.size()> fallbacks_ = {};
   std::atomic<std::size_t> n_loading_ = 0;
   std::atomic<std::uint64_t> n_evictions_ = 0;
-  std::atomic<std::int64_t> next_eviction_ms_ = 0;    ///< on the steady clock
+  std::atomic<std::int64_t> next_eviction_ms_ = 0;  ///< on the steady clock
+  std::atomic<std::uint64_t> n_finds_ = 0;          ///< calls that may be checked
+  std::atomic<bool> is_checking_ = false;
+  const Cancel stop_checking_;
   std::vector<std::weak_ptr<Slot::Content>> loaded_;  ///< of the loader's thread
+  std::unique_ptr<Executor> checker_;                 ///< as `loader_`
   std::unique_ptr<Executor> loader_;                  ///< only with a device; destroyed first
 };
 

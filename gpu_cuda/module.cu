@@ -81,6 +81,7 @@ void write_facts(qv_device* device, qv_device_facts* out) {
   status_of(cudaGetDeviceProperties(&properties, device->number));
   status_of(cudaMemGetInfo(&free_bytes, &all_bytes));
   std::snprintf(out->name, sizeof out->name, "%s", properties.name);
+  std::snprintf(out->products, sizeof out->products, "%s", device->has_wide ? "wgmma" : "mma");
   out->memory_bytes = all_bytes;
   out->free_bytes = free_bytes;
 }

@@ -32,6 +32,10 @@ void add_device(const gpu::DeviceReport& device, MetricsText& text) {
   add_jobs("failed", device.n_failed);
   add("gpu_queries_total", "Queries of jobs that were done, by segment", MetricType::kCounter,
       static_cast<double>(device.n_queries));
+  add("gpu_checks_total", "Queries of the device that the CPU answered, too", MetricType::kCounter,
+      static_cast<double>(device.n_checked));
+  add("gpu_check_differences_total", "Checks that found a best row that was not named",
+      MetricType::kCounter, static_cast<double>(device.n_different));
   add("gpu_busy_seconds_total", "Time of jobs, over all streams", MetricType::kCounter,
       device.busy_s);
 }

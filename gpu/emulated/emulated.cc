@@ -28,7 +28,8 @@ struct World {
   std::atomic<std::uint64_t> n_jobs = 0;
   std::atomic<std::uint64_t> fails_at = 0;  ///< 0: never
   std::atomic<qv_status> status = QV_DONE;
-  std::atomic<std::uint64_t> hangs_at = 0;  ///< 0: never
+  std::atomic<std::uint64_t> hangs_at = 0;    ///< 0: never
+  std::atomic<std::uint64_t> wrong_from = 0;  ///< 0: never
 };
 World& world = *new World;  // never destroyed
 
@@ -94,6 +95,7 @@ qv_status open_device(std::int32_t /*number*/, qv_device** out) { return make(ou
 
 void write_facts(qv_device* /*device*/, qv_device_facts* out) {
   std::snprintf(out->name, sizeof out->name, "emulated");
+  std::snprintf(out->products, sizeof out->products, "loops");
   out->memory_bytes = kMemoryBytes;
   out->free_bytes = kMemoryBytes;
 }
@@ -159,13 +161,22 @@ void free_pinned(qv_device* /*device*/, void* memory) {
   std::free(memory);
 }
 
+std::uint32_t* named_of(const qv_dense& job) { return job.n_rows; }
+std::uint32_t* named_of(const qv_documents& job) { return job.n_documents; }
+
 template <class Pass, class Job, class Stored>
 qv_status start(qv_lane* lane, const Job& job, const Stored& stored) {
   const qv_status status = next_status();
   if (status != QV_DONE) return status;
   lane->hangs = ++world.n_jobs == world.hangs_at;
   const auto pass = std::make_shared<Pass>(job, stored);
-  lane->step = [pass] { return pass->step(); };
+  const bool is_wrong = world.wrong_from != 0 && world.n_jobs >= world.wrong_from;
+  std::uint32_t* const n_named = named_of(job);
+  lane->step = [pass, is_wrong, n_named] {
+    if (!pass->step()) return false;
+    if (is_wrong) *n_named = 0;  // the first query's
+    return true;
+  };
   return QV_DONE;
 }
 
@@ -223,7 +234,7 @@ constexpr qv_gpu_api kApi = {
 Result<> bad_option(const std::string& option) {
   return fail(Code::kInvalidArgument,
               fmt::format("gpu.devices is `{}`: an emulated device fails by `emulated:STATUS@N`, "
-                          "with not, no_memory, lost or hang, and N from 1",
+                          "with not, no_memory, lost, hang or wrong, and N from 1",
                           option));
 }
 
@@ -246,12 +257,15 @@ Result<> set_faults(const std::string& option) {
     status = status.substr(0, sign);
   }
   const bool hangs = status == "hang";
-  const bool is_known = hangs || status == "not" || status == "no_memory" || status == "lost";
+  const bool is_wrong = status == "wrong";
+  const bool is_known =
+      hangs || is_wrong || status == "not" || status == "no_memory" || status == "lost";
   if (!rest.empty() && !is_known) return bad_option(option);
   world.n_calls = 0;
   world.n_jobs = 0;
   world.hangs_at = hangs ? at : 0;
-  world.fails_at = hangs ? 0 : at;
+  world.wrong_from = is_wrong ? at : 0;
+  world.fails_at = hangs || is_wrong ? 0 : at;
   world.status = status == "not" ? QV_NOT : status == "lost" ? QV_LOST : QV_NO_MEMORY;
   return {};
 }

@@ -17,8 +17,9 @@ namespace quiver::gpu::emulated {
 
 /// What the next devices do, as an option says it: "emulated"; "emulated:STATUS@N", where the N-th
 /// call (from 1) that returns a status, and for `lost` each one after it, returns `not`,
-/// `no_memory` or `lost`; or "emulated:hang@N", where the N-th job never ends. "emulated:lost"
-/// alone stands for @1. kInvalidArgument.
+/// `no_memory` or `lost`; or "emulated:hang@N", where the N-th job never ends; or
+/// "emulated:wrong@N", where it and all later jobs name nothing for their first query, as memory
+/// that lost bits may do. "emulated:lost" alone stands for @1. kInvalidArgument.
 Result<> set_faults(const std::string& option);
 
 /// Calls that returned a status since `set_faults`.

@@ -1,7 +1,9 @@
 #include "index/exact/device_search.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/bitset.h"
 #include "base/threads/parallel.h"
 #include "index/exact/searcher.h"
 #include "index/stored_rows.h"
@@ -52,6 +54,30 @@ std::size_t bytes_of_row(const FieldColumn& column, std::uint32_t row) {
   return tokens.n_rows * tokens.stride_bytes;
 }
 
+/// Now and then the CPU looks for itself whether a list holds the best rows of its query. It has
+/// copies of all that it needs, as the search does not wait for it.
+void check_sometimes(const Batch& batch, const FieldColumn& column, gpu::Slot& slot,
+                     const RowFilter& filter, const gpu::RowLists& lists, gpu::Devices& devices) {
+  const auto answered =
+      std::ranges::find_if(lists, [](const auto& list) { return list.has_value(); });
+  if (answered == lists.end() || !devices.is_check_due()) return;
+  const auto i = static_cast<std::size_t>(answered - lists.begin());
+  Bitset allowed(filter.n_rows());
+  filter.for_each(0, [&](std::uint32_t row) { allowed.set(row); });
+  devices.post_check(
+      slot,
+      [column, query = *batch.queries[i], k = batch.results[i]->k(), allowed = std::move(allowed),
+       list = **answered](const Cancel& cancel) -> Result<bool> {
+        TopK best(k);
+        WorkCounters work;
+        QV_TRY(
+            FlatSearcher(column).search(query, {}, RowFilter::of(allowed), {cancel}, best, work));
+        return std::ranges::all_of(best.take_sorted(), [&](const Hit& hit) {
+          return std::ranges::binary_search(list, hit.row);
+        });
+      });
+}
+
 }  // namespace
 
 bool has_device_form(const FieldSchema& schema) {
@@ -73,6 +99,7 @@ Result<Batch> search_on_device(Batch batch, const FieldColumn& column, gpu::Slot
   if (batch.queries.empty()) return batch;
   const auto find = column.schema.kind == FieldKind::kMulti ? find_documents : find_rows;
   QV_TRY(const auto lists, find(batch, column, slot, filter, context));
+  check_sometimes(batch, column, slot, filter, lists, *context.devices);
   QV_TRY(offer_lists(batch, column, lists, context));
   Batch rest;
   for (std::size_t i = 0; i < lists.size(); ++i) {

@@ -11,6 +11,7 @@ void write_device(json::Writer& out, const gpu::DeviceReport& device) {
   out.begin_object();
   out.member("number", static_cast<std::uint64_t>(device.number));
   out.member("name", std::string_view(device.name));
+  out.member("products", std::string_view(device.products));
   out.member("status", device.is_lost ? "lost" : "up");
   out.member("memory_bytes", device.memory_bytes);
   out.member("resident_bytes", device.resident_bytes);
@@ -20,6 +21,8 @@ void write_device(json::Writer& out, const gpu::DeviceReport& device) {
   out.member("failed_jobs", device.n_failed);
   out.member("queries", device.n_queries);
   out.member("busy_seconds", device.busy_s);
+  out.member("checked_queries", device.n_checked);
+  out.member("different_queries", device.n_different);
   out.end_object();
 }
 

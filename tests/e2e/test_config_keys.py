@@ -761,6 +761,20 @@ def check_gpu(servers):
     assert report["devices"] == [] and "/no/such/module.so" in report["reason"]
     server, report = devices({"gpu.devices": "off"})
     assert "off" in report["reason"]
+    checked = {}
+    for share in (0, 1):
+        server, report = devices({"gpu.devices": "emulated", "gpu.min_mb": 0, "gpu.check_share": share})
+        server.put("/collections/c", VECTORS)
+        upsert(server, "c", 0, 1000)
+
+        def is_checked(server=server):
+            server.post("/collections/c/points/query", {"query": [1, 2], "params": {"exact": True}})
+            device = server.get("/v1/gpu").result["devices"][0]
+            assert device["different_queries"] == 0
+            return device["checked_queries"] > 0
+
+        checked[share] = comes_true(is_checked, idle_s=10 if share == 1 else 0.2)
+    assert checked == {0: False, 1: True}
     loaded = {}
     for smallest in (0, 1):
         server, report = devices({"gpu.devices": "emulated", "gpu.memory_mb": 3 + smallest, "gpu.min_mb": smallest})
@@ -871,6 +885,7 @@ CHECKS = {
     "optimizer.max_segments": check_max_segments,
     "optimizer.idle_seal_s": check_idle_seal,
     "optimizer.max_threads": check_max_threads,
+    "gpu.check_share": check_gpu,
     "gpu.devices": check_gpu,
     "gpu.module": check_gpu,
     "gpu.memory_mb": check_gpu,

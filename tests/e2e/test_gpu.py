@@ -191,6 +191,26 @@ def test_a_device_that_is_lost_costs_only_time(new_server):
     device.stop()
 
 
+def test_a_device_that_answers_wrong_is_found_out(new_server):
+    plain = new_server(env=SEALED).start()
+    faults = {"QUIVER__GPU__DEVICES": "emulated:wrong@1", "QUIVER__GPU__CHECK_SHARE": "1"}
+    device = new_server(env=SEALED | EMULATED | faults).start()
+    for server in (plain, device):
+        fill(server, n=1000)
+
+    def is_lost():
+        for query in queries(6, 8):
+            hits(device, query)
+        return gpu(device)["devices"][0]["status"] == "lost"
+
+    assert comes_true(is_lost, 60), gpu(device)
+    assert gpu(device)["devices"][0]["different_queries"] >= 3
+    assert "gpu_check_differences_total{device=\"0\"} 3" in device.request("GET", "/metrics").text
+    for query in queries(20, 9):
+        assert hits(device, query) == hits(plain, query), query
+    assert "did not name rows that are among the best" in device.log.read_text()
+
+
 def test_a_job_that_never_ends(new_server):
     """The query is answered when the device is given up, and the process ends as usual."""
     server = new_server(env=SEALED | EMULATED | {"QUIVER__GPU__DEVICES": "emulated:hang@3"}).start()

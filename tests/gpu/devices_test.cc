@@ -497,6 +497,65 @@ TEST(Faults, EveryCallAboutDocumentsMayFail) {
   });
 }
 
+TEST(Checks, AreDueAsOftenAsTheShareSays) {
+  for (const double share : {0.0, 0.25, 1.0}) {
+    Options options;
+    options.check_share = share;
+    const auto devices = open_emulated("emulated", options);
+    int n = 0;
+    for (int i = 0; i < 100; ++i) n += devices->is_check_due() ? 1 : 0;
+    EXPECT_EQ(n, static_cast<int>(100 * share));
+  }
+}
+
+/// A slot whose rows are on a device of `devices`.
+void fill(Devices& devices, Slot& slot, const DenseRows& rows) {
+  EXPECT_TRUE(find(devices, slot, rows, {std::vector<float>(rows.view.dim, 1.0F)}, 3)[0]);
+}
+
+TEST(Checks, TheThirdDifferenceLosesTheDevice) {
+  const auto devices = open_emulated();
+  Random random(46);
+  const auto rows = random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  Slot slot;
+  devices->post_check(slot, [](const Cancel&) -> Result<bool> { return false; });
+  EXPECT_EQ(devices->report().devices[0].n_checked, 0U);  // no rows, no device
+  fill(*devices, slot, rows);
+  for (const bool is_right : {true, false, true, false}) {
+    devices->post_check(slot, [is_right](const Cancel&) -> Result<bool> { return is_right; });
+    devices->wait_for_loading();
+  }
+  auto report = devices->report().devices[0];
+  EXPECT_EQ(report.n_checked, 4U);
+  EXPECT_EQ(report.n_different, 2U);
+  EXPECT_FALSE(report.is_lost);
+  devices->post_check(slot, [](const Cancel&) -> Result<bool> { return false; });
+  devices->wait_for_loading();
+  EXPECT_TRUE(devices->report().devices[0].is_lost);
+  EXPECT_FALSE(slot.is_on_device());
+}
+
+TEST(Checks, OneAtATimeAndNoneThatKeepsTheProcessFromEnding) {
+  std::atomic<int> n_begun = 0;
+  {
+    const auto devices = open_emulated();
+    Random random(47);
+    const auto rows = random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+    Slot slot;
+    fill(*devices, slot, rows);
+    const auto endless = [&n_begun](const Cancel& cancel) -> Result<bool> {
+      ++n_begun;
+      while (!cancel.poll()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return fail(cancel.check().error());
+    };
+    devices->post_check(slot, endless);
+    EXPECT_TRUE(comes_true([&] { return n_begun == 1; }));
+    devices->post_check(slot, endless);
+    EXPECT_EQ(devices->report().devices[0].n_checked, 0U);
+  }
+  EXPECT_EQ(n_begun, 1);
+}
+
 TEST(Faults, ALostDeviceIsAskedNothingMore) {
   Random random(21);
   const auto rows = random_rows(300, 16, DType::kF32, Kind::kNormal, Similarity::kDot, random);

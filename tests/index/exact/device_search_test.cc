@@ -16,8 +16,10 @@
 namespace quiver::index::testing {
 namespace {
 
-std::unique_ptr<gpu::Devices> open_devices(const std::string& name = "emulated") {
+std::unique_ptr<gpu::Devices> open_devices(const std::string& name = "emulated",
+                                           double check_share = 0) {
   gpu::Options options;
+  options.check_share = check_share;
   options.devices = name;
   options.min_bytes = 0;
   options.job_time = std::chrono::milliseconds(200);
@@ -172,6 +174,34 @@ TEST_P(DeviceSearch, EveryCallMayFail) {
     }
   }
   session("emulated:hang@1");
+}
+
+/// A device that names wrong rows is found out by the CPU; one that names the right ones is not.
+TEST_P(DeviceSearch, TheCpuChecksWhatIsNamed) {
+  FieldSchema schema = GetParam();
+  schema.dim = 9;
+  if (!has_device_form(schema)) GTEST_SKIP();
+  Random random(64);
+  const auto question = random_question(schema, 300, random);
+  const FlatSearcher alone(question.column);
+  const auto wanted = ask(alone, question, nullptr, false);
+  for (const std::string name : {"emulated", "emulated:wrong@1"}) {
+    const auto devices = open_devices(name, 1);
+    const FlatSearcher searcher(question.column);
+    for (int i = 0; i < 2; ++i) {
+      for (const auto& query : question.queries) {
+        Question one = question;
+        one.queries.assign(1, query);
+        ask(searcher, one, devices.get(), false);
+        devices->wait_for_loading();
+      }
+    }
+    const auto report = devices->report().devices[0];
+    EXPECT_GE(report.n_checked, 3U);
+    EXPECT_EQ(report.n_different, name == "emulated" ? 0U : 3U);
+    EXPECT_EQ(report.is_lost, name != "emulated");
+    expect_same_bits(ask(searcher, question, devices.get(), false), wanted);
+  }
 }
 
 std::vector<FieldSchema> schemas_to_test() {
