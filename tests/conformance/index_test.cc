@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/io/file.h"
+#include "gpu/devices.h"
 #include "tests/index/support.h"
 
 namespace quiver::index::testing {
@@ -326,8 +327,14 @@ void replace(Directory& directory, const std::string& name, std::span<const std:
   ASSERT_TRUE(directory.write_file(name, bytes));
 }
 
-/// A batch is its queries one by one: the same hits, to the bit, whatever their number, the filter
-/// and the threads.
+/// How a batch is searched.
+struct BatchMode {
+  Prefer prefer;
+  gpu::Devices* devices;
+};
+
+/// A batch is its queries one by one: the same hits, to the bit, whatever their number, the filter,
+/// the threads, and whether a device helps.
 TEST_P(IndexConformance, ABatchGivesTheHitsOfItsQueries) {
   Random random(kSeed);
   const auto column = random_column(
@@ -336,6 +343,8 @@ TEST_P(IndexConformance, ABatchGivesTheHitsOfItsQueries) {
   ASSERT_NE(searcher, nullptr);
   const auto params = type().parse_search(GetParam().search);
   Executor executor(3, "test");
+  const auto devices = gpu::Devices::open({.devices = "emulated", .module = "", .min_bytes = 0});
+  ASSERT_TRUE(devices) << devices.error().to_string();
   const Cancel cancel;
   for (Bitset& allowed : some_filters(column.n_rows, random)) {
     allowed &= present_rows(column);
@@ -356,11 +365,15 @@ TEST_P(IndexConformance, ABatchGivesTheHitsOfItsQueries) {
       for (const PreparedQuery& query : queries) query_pointers.push_back(&query);
       for (TopK& top : tops) top_pointers.push_back(&top);
       Executor* helper = n % 2 == 0 ? &executor : nullptr;
-      for (const Prefer prefer : {Prefer::kAny, Prefer::kExact}) {
+      for (const auto& [prefer, device] :
+           {BatchMode{Prefer::kAny, nullptr}, BatchMode{Prefer::kExact, nullptr},
+            BatchMode{Prefer::kExact, devices->get()}}) {
         WorkCounters work;
-        const auto result = searcher->search_batch(query_pointers, *params, RowFilter::of(allowed),
-                                                   {cancel, helper, prefer}, top_pointers, work);
+        const auto result =
+            searcher->search_batch(query_pointers, *params, RowFilter::of(allowed),
+                                   {cancel, helper, prefer, device}, top_pointers, work);
         ASSERT_TRUE(result) << result.error().to_string();
+        (*devices)->wait_for_loading();
         for (std::size_t i = 0; i < n; ++i) {
           const auto alone =
               search(*searcher, queries[i], allowed, i * 5 % 23, nullptr, prefer).hits;

@@ -6,9 +6,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
+#include "gpu/devices.h"
 #include "tests/model/runner.h"
 #include "tests/soak.h"
 
@@ -31,7 +34,10 @@ class Scenario {
   Scenario& operator=(const Scenario&) = delete;
 
   void run() {
-    Runner runner(small_options(directory_.string()), random_config(random_));
+    auto options = small_options(directory_.string());
+    const auto devices = some_devices();
+    options.devices = devices.get();
+    Runner runner(std::move(options), random_config(random_));
     if (::testing::Test::HasFailure()) return;
     runner.open();
     for (int round = 0; round < 6 && clock_.seconds() < seconds_; ++round) {
@@ -42,9 +48,32 @@ class Scenario {
       rest_and_reopen(runner, round);
       if (::testing::Test::HasFailure()) return;
     }
+    if (devices != nullptr) {
+      note_soak("answered by a device", devices->report().devices[0].n_queries);
+    }
   }
 
  private:
+  /// In every third collection a device helps with exact searches: it has room for some segments,
+  /// and may fail.
+  std::unique_ptr<gpu::Devices> some_devices() {
+    if (random_() % 3 != 0) return nullptr;
+    gpu::Options options;
+    options.devices = "emulated";
+    if (random_() % 3 == 0) {
+      const char* const faults[] = {"lost", "not", "no_memory"};
+      options.devices += ":" + std::string(faults[random_() % 3]) + "@";
+      options.devices += std::to_string(10 + random_() % 300);
+    }
+    options.min_bytes = 0;
+    options.memory_bytes = std::uint64_t{16 << 10} << random_() % 8;
+    options.idle_time = std::chrono::milliseconds(20);
+    options.check_share = 0.1;
+    auto devices = gpu::Devices::open(options);
+    EXPECT_TRUE(devices) << devices.error().to_string();
+    return devices ? *std::move(devices) : nullptr;
+  }
+
   void live(Runner& runner) {
     const bool with_reader = random_() % 3 == 0;
     if (with_reader) runner.start_reader(random_());
