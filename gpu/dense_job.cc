@@ -26,9 +26,12 @@ Places places(Pieces& pieces, const Part& part, std::uint64_t n, std::uint64_t c
 
 }  // namespace
 
-std::size_t DenseJob::n_together(const DenseRows& /*rows*/, std::span<const DenseQuery> queries) {
+std::size_t DenseJob::n_together(const DenseRows& /*rows*/, std::span<const DenseQuery> queries,
+                                 std::span<const std::size_t> numbers) {
   constexpr std::uint64_t kMaxFound = 4 << 20;
-  const std::uint64_t room = tiles::room(static_cast<unsigned>(most_wanted(queries)));
+  std::uint64_t most = 0;
+  for (const std::size_t i : numbers) most = std::max(most, queries[i].k);
+  const std::uint64_t room = tiles::room(static_cast<unsigned>(most));
   return std::clamp<std::uint64_t>(kMaxFound / room, 1, kMaxQueries);
 }
 

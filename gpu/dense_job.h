@@ -19,7 +19,12 @@ class DenseJob {
   /// Queries of one job: fewer if one wants many hits, so that the rows found take at most 32 MiB
   /// of a device.
   [[nodiscard]] static std::size_t n_together(const DenseRows& rows,
-                                              std::span<const DenseQuery> queries);
+                                              std::span<const DenseQuery> queries,
+                                              std::span<const std::size_t> numbers);
+  /// Whether a job with this query alone would take too long.
+  [[nodiscard]] static bool is_too_large(const DenseRows& /*rows*/, const DenseQuery& /*query*/) {
+    return false;
+  }
   /// `numbers`: which of `queries` the group is of. At most kMaxQueries. `executor` helps to write;
   /// nullptr: nobody does.
   DenseJob(std::span<const DenseQuery> queries, std::span<const std::size_t> numbers,

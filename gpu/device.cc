@@ -173,18 +173,20 @@ Device::Outcome Device::outcome_of(qv_status status, const char* call) {
   return Outcome::kLost;
 }
 
-std::shared_ptr<Part> Device::make_part(const qv_part_shape& shape) {
+Device::MadePart Device::make_part(const qv_part_shape& shape) {
   const std::uint64_t n_bytes = bytes_of(shape);
-  if (is_lost()) return nullptr;
+  if (is_lost()) return {};
+  bool is_refused = false;
   if (resident_bytes_.fetch_add(n_bytes) + n_bytes <= limits_.memory_bytes) {
     qv_part* handle = nullptr;
     const auto status = module_.api().part_make(handle_, &shape, &handle);
     if (outcome_of(status, "part_make") == Outcome::kDone) {
-      return std::make_shared<Part>(shared_from_this(), handle, shape);
+      return {std::make_shared<Part>(shared_from_this(), handle, shape)};
     }
+    is_refused = status == QV_NOT;
   }
   resident_bytes_ -= n_bytes;
-  return nullptr;
+  return {nullptr, is_refused};
 }
 
 std::vector<std::shared_ptr<const Part>> Device::collect_drained() {

@@ -126,8 +126,11 @@ class Device : public std::enable_shared_from_this<Device> {
   /// the third time that they did not.
   void note_check(bool is_right);
 
-  /// nullptr if the memory is not enough.
-  [[nodiscard]] std::shared_ptr<Part> make_part(const qv_part_shape& shape);
+  struct MadePart {
+    std::shared_ptr<Part> part;  ///< nullptr: the memory is not enough, or `is_refused`
+    bool is_refused = false;     ///< the device cannot hold rows of this shape
+  };
+  [[nodiscard]] MadePart make_part(const qv_part_shape& shape);
 
   enum class Outcome : std::uint8_t { kDone, kNot, kBusy, kLost };
   /// A free lane; nullptr if none gets free within `patience`, or `cancel` stops the wait. Give it

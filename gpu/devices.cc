@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <thread>
 #include <utility>
 
+#include "base/bits.h"
 #include "base/observe/log.h"
 #include "gpu/dense_job.h"
 #include "gpu/document_job.h"
@@ -23,8 +25,10 @@ constexpr int kLoaderNice = 5;
 constexpr int kCheckerNice = 19;
 /// A query that finds no room asks for some at most this often.
 constexpr std::int64_t kEvictionIntervalMs = 200;
-/// A query waits for a lane as long as the CPU takes to read the rows at this rate.
+/// A query waits for a lane as long as the CPU takes to read the rows at this rate, but not for
+/// ever.
 constexpr std::uint64_t kCpuBytesPerUs = 10'000;
+constexpr std::int64_t kMaxPatienceUs = 2'000'000;
 
 Result<std::vector<std::int32_t>> parse_numbers(std::string_view text) {
   std::vector<std::int32_t> numbers;
@@ -55,6 +59,14 @@ qv_part_shape shape_of(const DenseRows& rows) {
   return {sizeof(qv_part_shape), code_stride(rows.view.dim), rows.view.n_rows, 0};
 }
 
+/// At least the bytes of the part, without a look at each document.
+std::uint64_t most_bytes(const DenseRows& rows) { return bytes_of(shape_of(rows)); }
+std::uint64_t most_bytes(const Documents& documents) {
+  const std::uint64_t n_padding = documents.n() * (QV_TOKEN_GROUP - 1);
+  return bytes_of({sizeof(qv_part_shape), token_stride(documents.tokens.dim),
+                   documents.tokens.n_rows + n_padding, documents.n()});
+}
+
 qv_part_shape shape_of(const Documents& documents) {
   std::uint64_t n_tokens = 0;
   for (std::size_t i = 0; i < documents.n(); ++i) {
@@ -75,6 +87,15 @@ std::uint64_t stored_bytes(const Documents& documents) {
 std::uint64_t bytes_on_cpu(const DenseRows& rows) { return stored_bytes(rows); }
 std::uint64_t bytes_on_cpu(const Documents& documents) { return 8 * stored_bytes(documents); }
 
+std::size_t n_of(const DenseRows& rows) { return rows.view.n_rows; }
+std::size_t n_of(const Documents& documents) { return documents.n(); }
+
+double allowed_share(const std::uint64_t* allowed, std::size_t n) {
+  if (allowed == nullptr || n == 0) return 1;
+  const std::span words(allowed, (n + 63) / 64);
+  return static_cast<double>(count_bits(words)) / static_cast<double>(n);
+}
+
 enum class Filled : std::uint8_t { kDone, kNoCodes, kNot };
 
 /// Makes the rows' codes and copies them, piece by piece.
@@ -91,10 +112,12 @@ Filled fill(Part& part, const DenseRows& rows) {
 
 /// Documents from `first` on whose tokens make a piece; at least one.
 std::size_t documents_of_piece(const Documents& documents, std::size_t first, std::size_t stride) {
-  const std::uint64_t most = documents.offsets[first] + kPieceBytes / stride;
-  std::size_t end = first + 1;
-  while (end < documents.n() && documents.offsets[end + 1] <= most) ++end;
-  return end - first;
+  std::uint64_t n_tokens = 0;
+  for (std::size_t i = first; i < documents.n(); ++i) {
+    n_tokens += padded_tokens(documents.offsets[i + 1] - documents.offsets[i]);
+    if (i > first && n_tokens * stride > kPieceBytes) return i - first;
+  }
+  return documents.n() - first;
 }
 
 Filled fill(Part& part, const Documents& documents) {
@@ -256,10 +279,25 @@ bool Devices::has_room(std::uint64_t n_bytes) const {
   });
 }
 
+/// Whether some device has room if its idle rows go.
+bool Devices::may_get_room(std::uint64_t n_bytes, std::int64_t unused_since) const {
+  std::map<const Device*, std::uint64_t> n_idle;
+  for (const auto& loaded : loaded_) {
+    const auto content = loaded.lock();
+    if (content == nullptr || content->last_use_ms > unused_since) continue;
+    const auto part = content->present_part();
+    if (part != nullptr) n_idle[&part->device()] += part->n_bytes();
+  }
+  return std::ranges::any_of(devices_, [&](const auto& device) {
+    return !device->is_lost() && device->free_bytes() + n_idle[device.get()] >= n_bytes;
+  });
+}
+
 /// Takes rows off the devices that no search has wanted for some time, the longest unused first,
-/// until there is room.
+/// until there is room. None, if there would not be enough.
 void Devices::evict_idle(std::uint64_t n_bytes) {
   const std::int64_t unused_since = now_ms() - options_.idle_time.count();
+  if (!may_get_room(n_bytes, unused_since)) return;
   std::vector<std::shared_ptr<Slot::Content>> idle;
   for (const auto& loaded : loaded_) {
     auto content = loaded.lock();
@@ -274,8 +312,8 @@ void Devices::evict_idle(std::uint64_t n_bytes) {
   }
 }
 
-/// On the device with the most room; nullptr: nowhere.
-std::shared_ptr<Part> Devices::make_part(const qv_part_shape& shape) {
+/// On the device with the most room.
+Device::MadePart Devices::make_part(const qv_part_shape& shape) {
   std::erase_if(loaded_, [](const auto& loaded) {
     const auto content = loaded.lock();
     return content == nullptr || !content->is_present();
@@ -288,7 +326,8 @@ std::shared_ptr<Part> Devices::make_part(const qv_part_shape& shape) {
 
 template <class Rows>
 void Devices::load(Loading& loading, const Rows& rows) {
-  auto part = make_part(shape_of(rows));
+  auto [part, is_refused] = make_part(shape_of(rows));
+  if (is_refused) loading.end = Slot::Content::State::kNoCodes;
   if (part == nullptr) return;
   const Filled filled = fill(*part, rows);
   if (filled == Filled::kNoCodes) loading.end = Slot::Content::State::kNoCodes;
@@ -320,7 +359,7 @@ std::shared_ptr<const Part> Devices::part_for(Slot& slot, const Rows& rows, Fall
   }
   why = content->state == State::kNoCodes ? Fallback::kRows : Fallback::kLoading;
   if (content->state != State::kAbsent) return nullptr;
-  if (!has_room(bytes_of(shape_of(rows)))) {
+  if (!has_room(most_bytes(rows))) {
     why = Fallback::kMemory;
     // The loader may make room, but need not be asked by each query.
     const std::int64_t now = now_ms();
@@ -355,7 +394,10 @@ Result<RowLists> Devices::find(Slot& slot, const typename Job::Rows& rows,
                                const std::uint64_t* allowed, const Cancel& cancel,
                                Executor* executor) {
   RowLists lists(queries.size());
-  if (stored_bytes(rows) < options_.min_bytes) return lists;
+  const double share = allowed_share(allowed, n_of(rows));
+  if (share * static_cast<double>(stored_bytes(rows)) < static_cast<double>(options_.min_bytes)) {
+    return lists;
+  }
   if (!is_useful()) {
     if (!devices_.empty()) count(Fallback::kLost, queries.size());
     return lists;
@@ -368,15 +410,23 @@ Result<RowLists> Devices::find(Slot& slot, const typename Job::Rows& rows,
   }
   std::vector<std::size_t> numbers;
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    if (queries[i].k <= kMaxHits) numbers.push_back(i);
+    if (queries[i].k > kMaxHits) {
+      count(Fallback::kHits, 1);
+    } else if (Job::is_too_large(rows, queries[i])) {
+      count(Fallback::kWork, 1);
+    } else {
+      numbers.push_back(i);
+    }
   }
-  count(Fallback::kHits, queries.size() - numbers.size());
-  const std::size_t n_together = Job::n_together(rows, queries);
+  const std::size_t n_together = Job::n_together(rows, queries, numbers);
   for (std::size_t first = 0; first < numbers.size(); first += n_together) {
     const auto group =
         std::span(numbers).subspan(first, std::min(n_together, numbers.size() - first));
     Job job(queries, group, rows, executor);
-    const std::chrono::microseconds patience(group.size() * bytes_on_cpu(rows) / kCpuBytesPerUs);
+    const double cpu_us = share * static_cast<double>(group.size() * bytes_on_cpu(rows)) /
+                          static_cast<double>(kCpuBytesPerUs);
+    const std::chrono::microseconds patience(
+        std::min(static_cast<std::int64_t>(cpu_us), kMaxPatienceUs));
     QV_TRY(run(job, part, allowed, patience, cancel, lists));
   }
   return lists;

@@ -34,7 +34,7 @@ struct Options {
   std::string module;              ///< path; empty: `find_module`
   std::uint64_t memory_bytes = 0;  ///< of each device, for rows; 0: nine tenths of what is free
   std::uint64_t min_bytes =
-      8ULL << 20;             ///< rows of a segment as stored; smaller ones stay on the CPU
+      8ULL << 20;             ///< allowed rows of a segment as stored; fewer stay on the CPU
   double check_share = 1e-4;  ///< of jobs: one of their queries is answered by the CPU, too
   std::chrono::milliseconds idle_time = std::chrono::minutes(1);  ///< unused rows give way after it
   std::chrono::milliseconds job_time = std::chrono::seconds(10);  ///< then a device counts as lost
@@ -44,16 +44,17 @@ struct Options {
 enum class Fallback : std::uint8_t {
   kLoading = 0,  ///< the rows are not on the device yet
   kMemory,       ///< the rows do not fit
-  kRows,         ///< values that have no codes
+  kRows,         ///< values that have no codes, or rows that the device cannot hold
   kQuery,        ///< a zero query, or one too long or too short
   kHits,         ///< more hits wanted than the device keeps
+  kWork,         ///< a query of so many tokens that its job would take too long
   kBusy,         ///< all lanes in use
   kUncertain,    ///< too many rows may be among the best
   kNot,          ///< the device did not do the job
   kLost,         ///< the device is gone
 };
-inline constexpr std::array<std::string_view, 9> kFallbackNames = {
-    "loading", "memory", "rows", "query", "hits", "busy", "uncertain", "not_done", "lost"};
+inline constexpr std::array<std::string_view, 10> kFallbackNames = {
+    "loading", "memory", "rows", "query", "hits", "work", "busy", "uncertain", "not_done", "lost"};
 
 /// Dense rows of a sealed segment: f32, f16, bf16 or u8.
 struct DenseRows {
@@ -163,7 +164,8 @@ class Devices {
   [[nodiscard]] bool post_load(const std::shared_ptr<Slot::Content>& content, const Rows& rows);
   template <class Rows>
   void load(Loading& loading, const Rows& rows);
-  [[nodiscard]] std::shared_ptr<Part> make_part(const qv_part_shape& shape);
+  [[nodiscard]] Device::MadePart make_part(const qv_part_shape& shape);
+  [[nodiscard]] bool may_get_room(std::uint64_t n_bytes, std::int64_t unused_since) const;
   [[nodiscard]] bool has_room(std::uint64_t n_bytes) const;
   void evict_idle(std::uint64_t n_bytes);
   template <class Rows>

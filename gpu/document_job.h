@@ -16,9 +16,13 @@ class DocumentJob {
   using Rows = Documents;
   using Query = DocumentQuery;
 
-  /// Queries of one job, so that their scores take about 64 MiB of a device.
+  /// Queries of one job, so that their scores take 64 MiB of a device at most, and their products
+  /// a second of a slow one.
   [[nodiscard]] static std::size_t n_together(const Documents& documents,
-                                              std::span<const DocumentQuery> queries);
+                                              std::span<const DocumentQuery> queries,
+                                              std::span<const std::size_t> numbers);
+  /// Whether a job with this query alone would take too long.
+  [[nodiscard]] static bool is_too_large(const Documents& documents, const DocumentQuery& query);
   /// `numbers`: which of `queries` the group is of. `executor`: nobody helps, as there are few
   /// queries.
   DocumentJob(std::span<const DocumentQuery> queries, std::span<const std::size_t> numbers,

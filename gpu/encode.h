@@ -45,7 +45,7 @@ struct EncodedRows {
 
 /// Share of the sum of |q|, times the largest |x|, that scores of documents may be off by: a chain
 /// of `dim` additions on the CPU, products on the device that drop what does not fit 24 bits, and
-/// the sums over `n_tokens` of the query. Each is at most a fourth of it.
+/// the sums over `n_tokens` of the query. Together they stay below three quarters of it.
 [[nodiscard]] constexpr float token_rounding(std::uint32_t dim, std::uint32_t n_tokens) {
   return (static_cast<float>(dim) + static_cast<float>(n_tokens) + 16) * 0x1p-21F;
 }

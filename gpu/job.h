@@ -19,16 +19,6 @@ inline constexpr std::size_t kMaxQueries = 256;
 /// Rows that a device may name for a query: what is found is about 2 k (docs/gpu.md).
 [[nodiscard]] constexpr std::uint64_t capacity_of(std::uint64_t k) { return 16 * k + 1024; }
 
-/// The largest `k` that a device looks for.
-template <class Query>
-[[nodiscard]] std::uint64_t most_wanted(std::span<const Query> queries) {
-  std::uint64_t most = 0;
-  for (const Query& query : queries) {
-    if (query.k <= kMaxHits) most = std::max(most, query.k);
-  }
-  return most;
-}
-
 /// Hands out pieces of memory, each aligned to 256 bytes. Without memory it only adds up sizes.
 class Pieces {
  public:

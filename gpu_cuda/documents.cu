@@ -15,8 +15,8 @@ using namespace quiver::gpu;
 
 constexpr uint32_t kDocumentWarps = 4;
 constexpr uint32_t kDocumentThreads = 32 * kDocumentWarps;
-/// Of a block, so that its copy of the query tokens is a small part of what it reads.
-constexpr uint32_t kDocumentsOfBlock = 64;
+/// Of a block, so that its copies of query tokens are a small part of what it reads.
+constexpr uint32_t kDocumentsOfBlock = 32;
 /// Bytes of a token that the lanes of a row hold at a time: two products of 16 values.
 constexpr uint32_t kChunk = 64;
 /// Groups of a document that a warp compares at a time, two for each product.
@@ -30,10 +30,10 @@ __device__ bool may_be_named(const DocumentMemory& memory, uint64_t document) {
   return memory.allowed == nullptr || (memory.allowed[document / 64] >> (document % 64) & 1) != 0;
 }
 
-__device__ void copy_query_tokens(const DocumentShape& shape, const DocumentMemory& memory, char* to) {
+__device__ void copy_query_tokens(const DocumentShape& shape, const DocumentMemory& memory, uint32_t tile, char* to) {
   const uint32_t n_tokens = shape.tile_groups * QV_TOKEN_GROUP;
   const uint32_t n_pieces = shape.stride / 16;
-  const int8_t* from = memory.query_tokens + uint64_t{blockIdx.y} * n_tokens * shape.stride;
+  const int8_t* from = memory.query_tokens + uint64_t{tile} * n_tokens * shape.stride;
   for (uint32_t i = threadIdx.x; i < n_tokens * n_pieces; i += kDocumentThreads) {
     const uint32_t token = i / n_pieces;
     const uint32_t byte = i % n_pieces * 16;
@@ -123,22 +123,27 @@ __device__ float sum_of_group(float (&best)[2]) {
   return sum;
 }
 
-/// Tokens that are padding are zero, and add nothing.
+/// Adds what a tile says about a document to the scores of its queries. Tokens that are padding are zero, and add
+/// nothing. The lane that writes a score is always the same.
 template <uint32_t kGroups>
-__device__ void write_scores(const DocumentShape& shape, const DocumentMemory& memory, uint64_t document,
-                             float (&best)[kGroups][2]) {
-  const uint32_t first = blockIdx.y * kGroups;
+__device__ void add_scores(const DocumentShape& shape, const DocumentMemory& memory, uint32_t tile, uint64_t document,
+                           float (&best)[kGroups][2]) {
   float sum = 0;
+  bool is_begun = false;  // by an earlier tile
 #pragma unroll
-  for (uint32_t group = 0; group < kGroups; ++group) {
-    sum += sum_of_group(best[group]);
-    if (first + group >= shape.n_groups) continue;
-    const uint32_t line = memory.line_of[first + group];
-    const bool is_last = group + 1 == kGroups || first + group + 1 == shape.n_groups ||
-                         memory.line_of[first + group + 1] != line;
+  for (uint32_t i = 0; i < kGroups; ++i) {
+    sum += sum_of_group(best[i]);
+    const uint32_t group = tile * kGroups + i;
+    if (group >= shape.n_groups) continue;
+    const uint32_t query = memory.query_of[group];
+    const qv_token_query& facts = memory.queries[query];
+    if (i == 0) is_begun = group != facts.first_group;
+    const bool is_last = i + 1 == kGroups || group + 1 == facts.first_group + facts.n_groups;
     if (!is_last) continue;
-    if (threadIdx.x % 32 == 0) memory.scores[uint64_t{line} * shape.n_documents + document] = sum;
+    float& score = memory.scores[uint64_t{query} * shape.n_documents + document];
+    if (threadIdx.x % 32 == 0) score = is_begun ? score + sum : sum;
     sum = 0;
+    is_begun = false;
   }
 }
 
@@ -146,76 +151,115 @@ template <uint32_t kGroups>
 __global__ void __launch_bounds__(kDocumentThreads, blocks_together(kGroups))
     score_documents(DocumentShape shape, DocumentMemory memory) {
   char* const queries = shared_memory();
-  copy_query_tokens(shape, memory, queries);
-  __syncthreads();
+  const uint32_t n_tiles = (shape.n_groups + kGroups - 1) / kGroups;
   const uint64_t first = uint64_t{blockIdx.x} * kDocumentsOfBlock;
   const uint64_t end =
       first + kDocumentsOfBlock < shape.n_documents ? first + kDocumentsOfBlock : shape.n_documents;
-  for (uint64_t document = first + threadIdx.x / 32; document < end; document += kDocumentWarps) {
-    if (!may_be_named(memory, document)) continue;
-    float best[kGroups][2];
-    best_products<kGroups>(shape, memory, memory.documents[document], queries, best);
-    write_scores<kGroups>(shape, memory, document, best);
+  for (uint32_t tile = 0; tile < n_tiles; ++tile) {
+    __syncthreads();
+    copy_query_tokens(shape, memory, tile, queries);
+    __syncthreads();
+    for (uint64_t document = first + threadIdx.x / 32; document < end; document += kDocumentWarps) {
+      if (!may_be_named(memory, document)) continue;
+      float best[kGroups][2];
+      best_products<kGroups>(shape, memory, memory.documents[document], queries, best);
+      add_scores<kGroups>(shape, memory, tile, document, best);
+    }
   }
 }
 
-/// The middle of the interval of a document's score.
-__device__ float center_of(const DocumentShape& shape, const DocumentMemory& memory, uint32_t query, uint64_t document) {
-  float sum = 0;
-  for (uint32_t line = memory.first_line[query]; line < memory.first_line[query + 1]; ++line) {
-    sum += memory.scores[uint64_t{line} * shape.n_documents + document];
-  }
-  return sum;
+__global__ void start_document_searches(DocumentShape shape, DocumentMemory memory) {
+  const uint32_t query = blockIdx.x * blockDim.x + threadIdx.x;
+  if (query >= shape.n_queries) return;
+  const qv_token_query facts = memory.queries[query];
+  memory.searches[query] = {kNone, 0};
+  for (uint32_t i = 0; i < facts.n_groups; ++i) memory.query_of[facts.first_group + i] = query;
 }
 
+__device__ float margin_of(const DocumentShape& shape, const DocumentMemory& memory, uint32_t query, uint64_t document) {
+  return tiles::document_margin(memory.documents[document], memory.queries[query], shape.rounding);
+}
+
+/// A warp takes a slab.
+__global__ void keep_slabs_of_documents(DocumentShape shape, DocumentMemory memory) {
+  const uint64_t document = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const uint32_t query = blockIdx.y;
+  float best = kNone;
+  if (document < shape.n_documents && may_be_named(memory, document)) {
+    best = or_none(memory.scores[uint64_t{query} * shape.n_documents + document] -
+                   margin_of(shape, memory, query, document));
+  }
+  for (uint32_t step = 1; step < 32; step *= 2) best = fmaxf(best, __shfl_xor_sync(~0U, best, step));
+  if (threadIdx.x % 32 == 0 && document < shape.n_documents) {
+    memory.slabs[uint64_t{query} * shape.n_slabs + document / kSlabDocuments] = best;
+  }
+}
+
+/// The k-th best slab has a lower end that k documents reach.
 __global__ void set_document_bars(DocumentShape shape, DocumentMemory memory) {
   const uint32_t query = blockIdx.x;
-  const qv_token_query facts = memory.queries[query];
-  const float bar = kth_largest(static_cast<uint32_t>(shape.n_documents), facts.k, [&](uint32_t document) {
-    if (!may_be_named(memory, document)) return kNone;
-    const float margin = tiles::document_margin(memory.documents[document], facts, shape.rounding);
-    return or_none(center_of(shape, memory, query, document) - margin);
-  });
-  if (threadIdx.x == 0) memory.searches[query] = {bar, 0};
+  const float* slabs = memory.slabs + uint64_t{query} * shape.n_slabs;
+  const float bar = kth_largest(shape.n_slabs, memory.queries[query].k, [slabs](uint32_t i) { return slabs[i]; });
+  if (threadIdx.x == 0) memory.searches[query].bar = bar;
 }
 
-__global__ void name_documents(DocumentShape shape, DocumentMemory memory) {
+__global__ void find_documents(DocumentShape shape, DocumentMemory memory) {
   const uint64_t document = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const uint32_t query = blockIdx.y;
   if (document >= shape.n_documents || !may_be_named(memory, document)) return;
   DocumentSearch& search = memory.searches[query];
-  const float margin = tiles::document_margin(memory.documents[document], memory.queries[query], shape.rounding);
-  if (!tiles::may_reach(center_of(shape, memory, query, document) + margin, search.bar)) return;
+  const float center = memory.scores[uint64_t{query} * shape.n_documents + document];
+  if (!tiles::may_reach(center + margin_of(shape, memory, query, document), search.bar)) return;
   const uint32_t place = atomicAdd(&search.n_found, 1U);
-  if (place >= shape.capacity) return;
-  memory.out_documents[uint64_t{query} * shape.capacity + place] = static_cast<uint32_t>(document);
+  if (place >= shape.room) return;
+  memory.found[uint64_t{query} * shape.room + place] = {static_cast<uint32_t>(document), center};
 }
 
-__global__ void count_documents(DocumentShape shape, DocumentMemory memory) {
-  const uint32_t query = blockIdx.x * blockDim.x + threadIdx.x;
-  if (query >= shape.n_queries) return;
-  const uint32_t n = memory.searches[query].n_found;
-  memory.out_n[query] = n <= shape.capacity ? n : QV_NOT_CERTIFIED;
+/// Names those that reach the k-th best lower end of all that were found.
+__global__ void name_documents(DocumentShape shape, DocumentMemory memory) {
+  const uint32_t query = blockIdx.x;
+  const DocumentSearch search = memory.searches[query];
+  const FoundDocument* found = memory.found + uint64_t{query} * shape.room;
+  const uint32_t n = min(search.n_found, shape.room);
+  const float by_found = kth_largest(n, memory.queries[query].k, [&](uint32_t i) {
+    return or_none(found[i].center - margin_of(shape, memory, query, found[i].document));
+  });
+  const float bar = fmaxf(search.bar, by_found);
+  __shared__ uint32_t n_out;
+  __syncthreads();
+  if (threadIdx.x == 0) n_out = 0;
+  __syncthreads();
+  for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) {
+    if (!tiles::may_reach(found[i].center + margin_of(shape, memory, query, found[i].document), bar)) continue;
+    const uint32_t place = atomicAdd(&n_out, 1U);
+    if (place < shape.capacity) memory.out_documents[uint64_t{query} * shape.capacity + place] = found[i].document;
+  }
+  __syncthreads();
+  const bool is_certain = search.n_found <= shape.room && n_out <= shape.capacity;
+  if (threadIdx.x == 0) memory.out_n[query] = is_certain ? n_out : QV_NOT_CERTIFIED;
 }
 
 template <uint32_t kGroups>
 qv_status launch_scores(const DocumentShape& shape, const DocumentMemory& memory, cudaStream_t stream) {
   const auto n_blocks = static_cast<uint32_t>((shape.n_documents + kDocumentsOfBlock - 1) / kDocumentsOfBlock);
-  return launch_with_shared(score_documents<kGroups>, dim3(n_blocks, tiles_of(shape)), kDocumentThreads,
+  return launch_with_shared(score_documents<kGroups>, n_blocks, kDocumentThreads,
                             shared_of_tile(shape.stride, kGroups), stream, shape, memory);
 }
 
 }  // namespace
 
 qv_status launch_documents(const DocumentShape& shape, const DocumentMemory& memory, cudaStream_t stream) {
+  launch(start_document_searches, (shape.n_queries + kNameThreads - 1) / kNameThreads, kNameThreads, stream, shape,
+         memory);
   const qv_status status = shape.tile_groups == 8   ? launch_scores<8>(shape, memory, stream)
                            : shape.tile_groups == 4 ? launch_scores<4>(shape, memory, stream)
                                                     : launch_scores<2>(shape, memory, stream);
   if (status != QV_DONE) return status;
-  const auto n_blocks = static_cast<uint32_t>((shape.n_documents + kNameThreads - 1) / kNameThreads);
+  const dim3 all(static_cast<uint32_t>((shape.n_documents + kNameThreads - 1) / kNameThreads), shape.n_queries);
+  launch(keep_slabs_of_documents, all, kNameThreads, stream, shape, memory);
   launch(set_document_bars, shape.n_queries, kNameThreads, stream, shape, memory);
-  launch(name_documents, dim3(n_blocks, shape.n_queries), kNameThreads, stream, shape, memory);
-  launch(count_documents, (shape.n_queries + kNameThreads - 1) / kNameThreads, kNameThreads, stream, shape, memory);
+  launch(find_documents, all, kNameThreads, stream, shape, memory);
+  launch(name_documents, shape.n_queries, kNameThreads, stream, shape, memory);
   return status_of(cudaGetLastError());
 }
 

@@ -9,23 +9,33 @@
 
 namespace quiver::gpu_cuda {
 
+/// A document that may be among the best, and the middle of the interval of its score.
+struct FoundDocument {
+  uint32_t document;
+  float center;
+};
+
 /// What a query looks for, while the job runs.
 struct DocumentSearch {
   float bar;         ///< a score that k documents certainly reach
   uint32_t n_found;  ///< may be more than there is room for
 };
 
+/// Documents that share an entry of `slabs`.
+inline constexpr uint32_t kSlabDocuments = 32;
+
 /// All in device memory, but for the last two.
 struct DocumentMemory {
   const int8_t* tokens;          ///< of the documents, [groups * QV_TOKEN_GROUP, stride]
   const qv_document* documents;  ///< [n_documents]
   const int8_t* query_tokens;    ///< [n_tiles * groups of a tile * QV_TOKEN_GROUP, stride], zeros beyond the queries
-  const uint32_t* line_of;       ///< [groups of the queries]: where their scores go
-  const uint32_t* first_line;    ///< [n_queries + 1]
   const qv_token_query* queries; ///< [n_queries]
   const uint64_t* allowed;       ///< nullptr: all documents
-  float* scores;                 ///< [n_lines, n_documents]: a query's score is the sum of its lines
+  uint32_t* query_of;            ///< [groups of the queries]
+  float* scores;                 ///< [n_queries, n_documents]: the middle of the interval; only of those that may be named
+  float* slabs;                  ///< [n_queries, n_slabs]: the best lower end
   DocumentSearch* searches;      ///< [n_queries]
+  FoundDocument* found;          ///< [n_queries, room]
   uint32_t* out_documents;       ///< [n_queries, capacity], pinned
   uint32_t* out_n;               ///< [n_queries], pinned
 };
@@ -36,7 +46,8 @@ struct DocumentShape {
   uint32_t n_queries;
   uint32_t n_groups;       ///< of the queries
   uint32_t tile_groups;    ///< of the queries that a block compares
-  uint32_t n_lines;
+  uint32_t n_slabs;        ///< of one query
+  uint32_t room;           ///< for `found` of one query
   uint32_t capacity;
   float rounding;
 };

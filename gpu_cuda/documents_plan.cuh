@@ -1,9 +1,10 @@
 // The shape of a job about documents and where its parts lie in the memory of a lane. Runs on the host.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <vector>
 
+#include "gpu/tiles/margin.h"
 #include "gpu_cuda/documents.cuh"
 #include "gpu_cuda/pieces.cuh"
 
@@ -24,12 +25,6 @@ struct DocumentRows {
   uint32_t stride;
 };
 
-/// A query's scores are the sum of a line for each tile that has tokens of it.
-struct DocumentLines {
-  std::vector<uint32_t> of_group;
-  std::vector<uint32_t> first;  ///< of each query, and the end
-};
-
 /// Groups of a tile: few for few tokens, and as many as fit the shared memory of a block. 0: not even two do.
 inline uint32_t tile_groups_of(uint32_t n_groups, uint32_t stride, uint32_t most_shared) {
   constexpr uint32_t kChoices[] = {8, 4, 2};
@@ -39,22 +34,6 @@ inline uint32_t tile_groups_of(uint32_t n_groups, uint32_t stride, uint32_t most
     if (chosen == 0 || choice >= n_groups) chosen = choice;
   }
   return chosen;
-}
-
-inline DocumentLines lines_of(const qv_documents& job, uint32_t tile_groups) {
-  DocumentLines lines;
-  uint32_t n = 0;
-  for (uint32_t q = 0; q < job.n_queries; ++q) {
-    lines.first.push_back(n);
-    const qv_token_query& query = job.queries[q];
-    for (uint32_t i = 0; i < query.n_groups; ++i) {
-      const bool is_new_tile = i == 0 || (query.first_group + i) % tile_groups == 0;
-      if (is_new_tile) ++n;
-      lines.of_group.push_back(n - 1);
-    }
-  }
-  lines.first.push_back(n);
-  return lines;
 }
 
 inline uint32_t tiles_of(const DocumentShape& shape) {
@@ -70,6 +49,10 @@ inline DocumentShape shape_of(const qv_documents& job, const DocumentRows& rows,
   shape.n_queries = job.n_queries;
   shape.n_groups = last.first_group + last.n_groups;
   shape.tile_groups = tile_groups_of(shape.n_groups, rows.stride, most_shared);
+  shape.n_slabs = static_cast<uint32_t>((rows.n_documents + kSlabDocuments - 1) / kSlabDocuments);
+  uint32_t most = 0;
+  for (uint32_t i = 0; i < job.n_queries; ++i) most = std::max(most, job.queries[i].k);
+  shape.room = gpu::tiles::room(most);
   shape.capacity = job.capacity;
   shape.rounding = job.rounding;
   return shape;
@@ -78,8 +61,6 @@ inline DocumentShape shape_of(const qv_documents& job, const DocumentRows& rows,
 /// Where the job's inputs go on the device; `allowed` may be null.
 struct DocumentInputs {
   int8_t* tokens;
-  uint32_t* line_of;
-  uint32_t* first_line;
   qv_token_query* queries;
   uint64_t* allowed;
 };
@@ -91,20 +72,19 @@ inline uint64_t padded_token_bytes(const DocumentShape& shape) {
 inline DocumentMemory memory_of(const qv_documents& job, const DocumentRows& rows, const DocumentShape& shape,
                                 Pieces& pieces, DocumentInputs& inputs) {
   inputs.tokens = pieces.take<int8_t>(padded_token_bytes(shape));
-  inputs.line_of = pieces.take<uint32_t>(shape.n_groups);
-  inputs.first_line = pieces.take<uint32_t>(shape.n_queries + 1);
   inputs.queries = pieces.take<qv_token_query>(shape.n_queries);
   inputs.allowed = job.allowed == nullptr ? nullptr : pieces.take<uint64_t>((shape.n_documents + 63) / 64);
   DocumentMemory memory = {};
   memory.tokens = rows.tokens;
   memory.documents = rows.documents;
   memory.query_tokens = inputs.tokens;
-  memory.line_of = inputs.line_of;
-  memory.first_line = inputs.first_line;
   memory.queries = inputs.queries;
   memory.allowed = inputs.allowed;
-  memory.scores = pieces.take<float>(uint64_t{shape.n_lines} * shape.n_documents);
+  memory.query_of = pieces.take<uint32_t>(shape.n_groups);
+  memory.scores = pieces.take<float>(uint64_t{shape.n_queries} * shape.n_documents);
+  memory.slabs = pieces.take<float>(uint64_t{shape.n_queries} * shape.n_slabs);
   memory.searches = pieces.take<DocumentSearch>(shape.n_queries);
+  memory.found = pieces.take<FoundDocument>(uint64_t{shape.n_queries} * shape.room);
   memory.out_documents = job.documents;
   memory.out_n = job.n_documents;
   return memory;

@@ -111,16 +111,19 @@ qv_status fill_documents(qv_part& part) {
   return QV_DONE;
 }
 
-/// Whether a grid and the numbers of `qv_document` hold so many.
-bool is_countable(const qv_part_shape& shape) {
+/// Whether a grid and the numbers of `qv_document` hold so many, and blocks the tokens of a query.
+bool fits(const qv_device& device, const qv_part_shape& shape) {
   constexpr uint64_t kMost = uint64_t{1} << 31;
-  if (shape.n_documents > 0) return shape.n_documents < kMost && shape.n_rows / QV_TOKEN_GROUP < kMost;
+  if (shape.n_documents > 0) {
+    return shape.n_documents < kMost && shape.n_rows / QV_TOKEN_GROUP < kMost &&
+           tile_groups_of(1, shape.stride, device.most_shared) > 0;
+  }
   return shape.n_rows > 0 && shape.n_rows <= kMost;
 }
 
 qv_status make_part(qv_device* device, const qv_part_shape* shape, qv_part** out) {
   QV_CUDA(cudaSetDevice(device->number));
-  if (!is_countable(*shape)) return QV_NOT;
+  if (!fits(*device, *shape)) return QV_NOT;
   auto* const part = new (std::nothrow) qv_part{device, *shape, nullptr, nullptr, nullptr};
   if (part == nullptr) return QV_NO_MEMORY;
   const qv_status status = shape->n_documents > 0 ? fill_documents(*part) : fill_part(*part);
@@ -251,16 +254,11 @@ qv_status start_dense(qv_lane* lane, const qv_dense* job) {
   return end_start(*lane, status);
 }
 
-qv_status copy_inputs(const qv_documents& job, const DocumentShape& shape, const DocumentLines& lines,
-                      const DocumentInputs& inputs, cudaStream_t stream) {
+qv_status copy_inputs(const qv_documents& job, const DocumentShape& shape, const DocumentInputs& inputs,
+                      cudaStream_t stream) {
   const uint64_t n_bytes = uint64_t{shape.n_groups} * QV_TOKEN_GROUP * shape.stride;
   QV_CUDA(cudaMemsetAsync(inputs.tokens, 0, padded_token_bytes(shape), stream));
   QV_CUDA(cudaMemcpyAsync(inputs.tokens, job.tokens, n_bytes, cudaMemcpyHostToDevice, stream));
-  // Memory that is not pinned is read before the call returns.
-  QV_CUDA(cudaMemcpyAsync(inputs.line_of, lines.of_group.data(), lines.of_group.size() * sizeof(uint32_t),
-                          cudaMemcpyHostToDevice, stream));
-  QV_CUDA(cudaMemcpyAsync(inputs.first_line, lines.first.data(), lines.first.size() * sizeof(uint32_t),
-                          cudaMemcpyHostToDevice, stream));
   QV_CUDA(cudaMemcpyAsync(inputs.queries, job.queries, job.n_queries * sizeof(qv_token_query), cudaMemcpyHostToDevice,
                           stream));
   if (inputs.allowed != nullptr) {
@@ -275,10 +273,8 @@ qv_status start_documents(qv_lane* lane, const qv_documents* job) {
   if (job->n_queries == 0) return QV_NOT;
   const qv_part& part = *job->part;
   const DocumentRows rows = {part.codes, part.documents, part.shape.n_documents, part.shape.stride};
-  DocumentShape shape = shape_of(*job, rows, lane->device->most_shared);
+  const DocumentShape shape = shape_of(*job, rows, lane->device->most_shared);
   if (shape.tile_groups == 0) return QV_NOT;
-  const DocumentLines lines = lines_of(*job, shape.tile_groups);
-  shape.n_lines = lines.first.back();
   DocumentInputs inputs = {};
   Pieces size(nullptr);
   memory_of(*job, rows, shape, size, inputs);
@@ -286,7 +282,7 @@ qv_status start_documents(qv_lane* lane, const qv_documents* job) {
   if (status != QV_DONE) return status;
   Pieces pieces(lane->workspace);
   const DocumentMemory memory = memory_of(*job, rows, shape, pieces, inputs);
-  status = copy_inputs(*job, shape, lines, inputs, lane->stream);
+  status = copy_inputs(*job, shape, inputs, lane->stream);
   if (status == QV_DONE) status = launch_documents(shape, memory, lane->stream);
   return end_start(*lane, status);
 }

@@ -63,11 +63,26 @@ void launch(void (*kernel)(Parameters...), dim3 n_blocks, uint32_t n_threads, cu
   kernel<<<n_blocks, n_threads, 0, stream>>>(arguments...);
 }
 
+/// Lets the kernel's blocks have all the shared memory that there is: the same for all launches, as lanes share it.
+template <class... Parameters>
+qv_status allow_all_shared(void (*kernel)(Parameters...)) {
+  int device = 0;
+  int most = 0;
+  cudaFuncAttributes own = {};
+  QV_CUDA(cudaGetDevice(&device));
+  QV_CUDA(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  QV_CUDA(cudaFuncGetAttributes(&own, kernel));
+  QV_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               most - static_cast<int>(own.sharedSizeBytes)));
+  return QV_DONE;
+}
+
 /// With this much shared memory for each block, which may be more than a kernel has unasked.
 template <class... Parameters, class... Arguments>
 qv_status launch_with_shared(void (*kernel)(Parameters...), dim3 n_blocks, uint32_t n_threads, uint32_t n_shared,
                              cudaStream_t stream, const Arguments&... arguments) {
-  QV_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(n_shared)));
+  const qv_status status = allow_all_shared(kernel);
+  if (status != QV_DONE) return status;
   kernel<<<n_blocks, n_threads, n_shared, stream>>>(arguments...);
   return status_of(cudaGetLastError());
 }

@@ -107,6 +107,8 @@ class Searcher {
   /// Estimated bytes that one default search reads. If arithmetic takes longer than reading, the
   /// bytes that could be read in that time. Decides whether a search gets its own thread.
   [[nodiscard]] virtual std::uint64_t bytes_per_search() const = 0;
+  /// The same for an exact search (Prefer::kExact).
+  [[nodiscard]] virtual std::uint64_t bytes_per_exact_search() const { return bytes_per_search(); }
   /// True if a device answers exact searches now, hundreds of them in about the time of one.
   [[nodiscard]] virtual bool is_on_device() const { return false; }
   [[nodiscard]] virtual MemoryUse memory() const = 0;

@@ -27,8 +27,8 @@ struct QueryCost {
 
   /// Vectors, codes and, under a filter, payloads. Texts to be highlighted count several times.
   std::uint64_t read_bytes = 0;
-  /// True if the query reads mainly dense vectors without an index, so that one pass over them can
-  /// answer other queries that `are_searched_alike`, too.
+  /// True if the query reads mainly dense vectors without an index, or what is on a device: one
+  /// pass over them can answer other queries that `are_searched_alike`, too.
   bool can_share_pass = false;
   std::size_t most_together = kMostOnCpu;  ///< queries of a pass that is shared
 

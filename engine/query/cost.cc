@@ -4,7 +4,9 @@
 #include <variant>
 
 #include "engine/model/query_vectors.h"
+#include "engine/query/plan.h"
 #include "engine/query/stages/nearest.h"
+#include "gpu/job.h"
 #include "index/exact/type.h"
 
 namespace quiver::engine {
@@ -14,13 +16,13 @@ namespace {
 struct ReadBytes {
   std::uint64_t payload = 0;
   std::uint64_t vectors = 0;
-  std::uint64_t shared = 0;  ///< part of `vectors`: of scans that one pass makes for many queries
-  std::uint64_t on_device = 0;  ///< part of `shared`
+  std::uint64_t scanned = 0;    ///< part of `vectors`: all rows of segments
+  std::uint64_t on_device = 0;  ///< part of `scanned`
 
   ReadBytes& operator+=(const ReadBytes& other) {
     payload += other.payload;
     vectors += other.vectors;
-    shared += other.shared;
+    scanned += other.scanned;
     on_device += other.on_device;
     return *this;
   }
@@ -47,25 +49,38 @@ ReadBytes read_bytes(const Snapshot& snapshot, const Query& query) {
     for (std::size_t f = 0; f < data.fields.size(); ++f) {
       const auto& schema = data.fields[f].schema;
       if (schema.name != query.using_field) continue;
-      const std::uint64_t n = data.searchers[f]->bytes_per_search() * n_vectors;
+      const auto& searcher = *data.searchers[f];
+      const std::uint64_t n = n_vectors * (query.params.exact ? searcher.bytes_per_exact_search()
+                                                              : searcher.bytes_per_search());
       bytes.vectors += n;
       const bool is_scan = query.params.exact || data.indexes[f].type == &index::kFlat;
-      if (!is_scan) continue;
-      const bool is_on_device = data.searchers[f]->is_on_device();
-      if (is_on_device) bytes.on_device += n;
-      // On the CPU documents of tokens are compared with one query at a time.
-      if (is_on_device || schema.kind == FieldKind::kDense) bytes.shared += n;
+      if (is_scan) bytes.scanned += n;
+      if (is_scan && searcher.is_on_device()) bytes.on_device += n;
     }
   }
   return bytes;
 }
 
-/// A large group reads what is not on a device again for each tile of queries, so that must be
-/// little.
-std::size_t most_together(const ReadBytes& bytes) {
+/// Queries that share a pass; 1: none does. A group reads what is not on a device again for each
+/// tile of queries, and of documents of tokens for each query: so that must be little.
+std::size_t most_together(const ReadBytes& bytes, FieldKind kind, const Query& query) {
+  if (kind == FieldKind::kSparse || bytes.scanned <= bytes.vectors / 2) return 1;
   const std::uint64_t on_cpu = bytes.vectors - bytes.on_device;
-  const bool is_on_device = bytes.on_device > 0 && on_cpu <= bytes.vectors / 8;
-  return is_on_device ? QueryCost::kMostOnDevice : QueryCost::kMostOnCpu;
+  const std::uint64_t most_on_cpu = bytes.vectors / (kind == FieldKind::kDense ? 8 : 64);
+  const bool is_on_device =
+      bytes.on_device > 0 && on_cpu <= most_on_cpu && n_ranked(query) <= gpu::kMaxHits;
+  if (is_on_device) return QueryCost::kMostOnDevice;
+  return kind == FieldKind::kDense ? QueryCost::kMostOnCpu : 1;
+}
+
+/// Of the field that the query names.
+FieldKind kind_of_field(const Snapshot& snapshot, const Query& query) {
+  for (const Segment* segment : snapshot.segments()) {
+    for (const auto& field : segment->data->fields) {
+      if (field.schema.name == query.using_field) return field.schema.kind;
+    }
+  }
+  return FieldKind::kSparse;
 }
 
 /// Analysing a byte of text takes about as long as reading so many.
@@ -108,8 +123,10 @@ QueryCost estimate_cost(const Snapshot& snapshot, const Query& query) {
   const ReadBytes bytes = read_bytes_of_tree(snapshot, query);
   QueryCost cost;
   cost.read_bytes = bytes.payload + bytes.vectors + highlighted_bytes(snapshot, query);
-  cost.can_share_pass = is_plain_nearest(query) && bytes.shared > bytes.vectors / 2;
-  if (cost.can_share_pass) cost.most_together = most_together(bytes);
+  if (!is_plain_nearest(query)) return cost;
+  const std::size_t n = most_together(bytes, kind_of_field(snapshot, query), query);
+  cost.can_share_pass = n > 1;
+  if (cost.can_share_pass) cost.most_together = n;
   return cost;
 }
 

@@ -27,6 +27,9 @@ class DenseSearcher final : public Searcher {
   /// List by list.
   [[nodiscard]] std::vector<std::uint32_t> rows_by_nearness() const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
+  [[nodiscard]] std::uint64_t bytes_per_exact_search() const override {
+    return flat_.bytes_per_search();
+  }
   [[nodiscard]] bool is_on_device() const override { return flat_.is_on_device(); }
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), files_.n_bytes}; }
   [[nodiscard]] Description describe() const override;

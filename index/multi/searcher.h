@@ -51,6 +51,9 @@ class MultiSearcher final : public Searcher {
                         const RowFilter& filter, const SearchContext& context,
                         std::span<TopK* const> results, WorkCounters& work) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
+  [[nodiscard]] std::uint64_t bytes_per_exact_search() const override {
+    return flat_.bytes_per_search();
+  }
   [[nodiscard]] bool is_on_device() const override { return flat_.is_on_device(); }
   [[nodiscard]] MemoryUse memory() const override {
     return {sizeof(*this) + parts_.encoder_bytes, parts_.n_bytes};

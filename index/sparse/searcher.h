@@ -39,6 +39,9 @@ class SparseSearcher final : public Searcher {
   Result<> count_terms(std::span<const std::uint32_t> terms, const RowFilter& filter,
                        std::span<std::uint64_t> counts, const Cancel& cancel) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
+  [[nodiscard]] std::uint64_t bytes_per_exact_search() const override {
+    return flat_.bytes_per_search();
+  }
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), parts_.mapped_bytes}; }
   [[nodiscard]] Description describe() const override;
 

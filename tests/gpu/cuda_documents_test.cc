@@ -63,10 +63,8 @@ gpu::RowLists run_documents(const gpu::Documents& stored, const std::vector<Toke
                             n.data()};
   const DocumentRows rows = {reinterpret_cast<const int8_t*>(encoded.tokens.data()),
                              encoded.documents.data(), stored.n(), stride};
-  DocumentShape shape = shape_of(job, rows, kMostShared);
+  const DocumentShape shape = shape_of(job, rows, kMostShared);
   EXPECT_EQ(shape.tile_groups, tile_groups);
-  const DocumentLines lines = lines_of(job, shape.tile_groups);
-  shape.n_lines = lines.first.back();
   DocumentInputs inputs = {};
   Pieces size(nullptr);
   memory_of(job, rows, shape, size, inputs);
@@ -76,8 +74,6 @@ gpu::RowLists run_documents(const gpu::Documents& stored, const std::vector<Toke
   // As copy_inputs of the module.
   std::memset(inputs.tokens, 0, padded_token_bytes(shape));
   std::memcpy(inputs.tokens, halves.data(), halves.size() * sizeof(std::uint16_t));
-  std::copy(lines.of_group.begin(), lines.of_group.end(), inputs.line_of);
-  std::copy(lines.first.begin(), lines.first.end(), inputs.first_line);
   std::copy(facts.begin(), facts.end(), inputs.queries);
   if (inputs.allowed != nullptr) std::copy(allowed.begin(), allowed.end(), inputs.allowed);
   EXPECT_EQ(launch_documents(shape, memory, nullptr), QV_DONE);

@@ -176,10 +176,17 @@ inline float half_at(const uint32_t* registers, unsigned i) {
   return value;
 }
 
-/// Without the bits that do not fit, as a device may sum.
-inline float towards_zero(double value) {
-  const auto nearest = static_cast<float>(value);
-  return std::fabs(double{nearest}) > std::fabs(value) ? std::nextafterf(nearest, 0) : nearest;
+/// The sum as a device may make it: of each value only the bits that a float as large as the
+/// largest one has.
+inline float sum_of_aligned(const double (&values)[17]) {
+  double largest = 0;
+  for (const double value : values) largest = std::fmax(largest, std::fabs(value));
+  if (largest == 0) return 0;
+  const double unit = std::ldexp(1.0, std::ilogb(largest) - 23);
+  double sum = 0;
+  for (const double value : values) sum += std::trunc(value / unit) * unit;
+  const auto nearest = static_cast<float>(sum);
+  return std::fabs(double{nearest}) > std::fabs(sum) ? std::nextafterf(nearest, 0) : nearest;
 }
 
 /// The manual (mma.m16n8k16, .f16): element i of A is in row groupID, or groupID + 8 for i in [2,
@@ -194,15 +201,15 @@ inline void multiply_halves(float (&sums)[4], const uint32_t (&a)[4], const uint
   for (unsigned i = 0; i < 4; ++i) {
     const unsigned row = lane / 4 + (i < 2 ? 0 : 8);
     const unsigned column = lane % 4 * 2 + (i & 1);
-    double sum = sums[i];
+    double values[17] = {sums[i]};
     for (unsigned k = 0; k < 16; ++k) {
       const unsigned pair = k % 8 / 2;
       const unsigned of_a = k % 2 + (row >= 8 ? 2 : 0) + (k >= 8 ? 4 : 0);
       const unsigned of_b = k % 2 + (k >= 8 ? 2 : 0);
-      sum += double{half_at(warp.a[row % 8 * 4 + pair], of_a)} *
-             double{half_at(warp.b[column * 4 + pair], of_b)};
+      values[k + 1] = double{half_at(warp.a[row % 8 * 4 + pair], of_a)} *
+                      double{half_at(warp.b[column * 4 + pair], of_b)};
     }
-    sums[i] = towards_zero(sum);
+    sums[i] = sum_of_aligned(values);
   }
   warp.barrier.arrive_and_wait();
 }

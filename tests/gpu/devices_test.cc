@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "gpu/document_job.h"
 #include "tests/gpu/support.h"
 #include "tests/patience.h"
 
@@ -286,6 +287,24 @@ TEST(LateInteraction, WhatADeviceCannotTellIsLeftToTheCaller) {
   EXPECT_GE(n_fallbacks(*devices, Fallback::kRows), 1U);
 }
 
+/// Views of a billion tokens that nobody reads.
+TEST(LateInteraction, AJobIsBoundedByItsProducts) {
+  Documents documents;
+  documents.tokens = {nullptr, 1'000'000'000, 128, DType::kF16, 256};
+  documents.offsets = SharedSpan<std::uint64_t>::of(std::vector<std::uint64_t>{0, 1'000'000'000});
+  const std::vector<float> values(std::size_t{128} * 200);
+  const auto of_tokens = [&](std::size_t n) {
+    return DocumentQuery{std::span(values).first(n * 128), 10};
+  };
+  EXPECT_FALSE(DocumentJob::is_too_large(documents, of_tokens(78)));
+  EXPECT_TRUE(DocumentJob::is_too_large(documents, of_tokens(79)));
+  const std::vector<DocumentQuery> queries = {of_tokens(10), of_tokens(30), of_tokens(200)};
+  EXPECT_EQ(DocumentJob::n_together(documents, queries, std::vector<std::size_t>{0, 1}), 2U);
+  EXPECT_EQ(DocumentJob::n_together(documents, queries, std::vector<std::size_t>{0}), 7U);
+  documents.tokens.n_rows = 1000;
+  EXPECT_EQ(DocumentJob::n_together(documents, queries, std::vector<std::size_t>{0, 1}), 64U);
+}
+
 TEST(LateInteraction, ManyQueriesAreSeveralJobs) {
   const auto devices = open_emulated();
   Random random(44);
@@ -381,6 +400,48 @@ TEST(Devices, RowsInUseDoNotGiveWay) {
 
 /// More rows than memory, asked for in turn by several threads: answers stay, and memory is given
 /// back.
+TEST(Devices, RowsThatCouldNeverFitMakeNoOthersGiveWay) {
+  Options options;
+  options.memory_bytes = 100 * (64 + sizeof(qv_row));
+  options.idle_time = std::chrono::milliseconds(0);
+  const auto devices = open_emulated("emulated", options);
+  Random random(27);
+  const auto fits = random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  const auto more = random_rows(120, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  Slot slots[2];
+  EXPECT_TRUE(find(*devices, slots[0], fits, {{1, 2, 3, 4}}, 3)[0]);
+  EXPECT_FALSE(find(*devices, slots[1], more, {{1, 2, 3, 4}}, 3)[0]);
+  EXPECT_EQ(devices->report().n_evictions, 0U);
+  EXPECT_TRUE(slots[0].is_on_device());
+}
+
+/// The fourth call makes the part.
+TEST(Devices, RowsThatADeviceCannotHoldAreOfferedOnce) {
+  const auto devices = open_emulated("emulated:not@4");
+  Random random(28);
+  const auto rows = random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  Slot slot;
+  EXPECT_FALSE(find(*devices, slot, rows, {{1, 2, 3, 4}}, 3)[0]);
+  const std::uint64_t n_calls = emulated::n_calls();
+  EXPECT_FALSE(find(*devices, slot, rows, {{1, 2, 3, 4}}, 3)[0]);
+  EXPECT_EQ(emulated::n_calls(), n_calls);
+  EXPECT_GE(n_fallbacks(*devices, Fallback::kRows), 2U);
+}
+
+TEST(Devices, FewAllowedRowsStayWithTheCaller) {
+  Options options;
+  options.devices = "emulated";
+  options.min_bytes = 20 * 64;
+  const auto devices = Devices::open(options);
+  ASSERT_TRUE(devices);
+  Random random(29);
+  const auto rows = random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  Slot slot;
+  EXPECT_FALSE(find(**devices, slot, rows, {{1, 2, 3, 4}}, 3, {0x7FFFF})[0]);  // 19 of 60
+  EXPECT_EQ((*devices)->report().devices[0].n_uploaded_bytes, 0U);
+  EXPECT_TRUE(find(**devices, slot, rows, {{1, 2, 3, 4}}, 3, {0xFFFFF})[0]);
+}
+
 TEST(Devices, ManyEvictions) {
   Options options;
   options.memory_bytes = 130 * (64 + sizeof(qv_row));

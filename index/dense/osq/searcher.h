@@ -28,6 +28,9 @@ class OsqSearcher final : public Searcher {
                         const RowFilter& filter, const SearchContext& context,
                         std::span<TopK* const> results, WorkCounters& work) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
+  [[nodiscard]] std::uint64_t bytes_per_exact_search() const override {
+    return flat_.bytes_per_search();
+  }
   [[nodiscard]] bool is_on_device() const override { return flat_.is_on_device(); }
   [[nodiscard]] MemoryUse memory() const override;
   [[nodiscard]] Description describe() const override;

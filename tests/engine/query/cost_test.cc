@@ -99,6 +99,31 @@ TEST(EstimateCost, APassIsSharedIfMostOfItIsWithoutAnIndex) {
   EXPECT_TRUE(estimate_cost(snapshot_of({segments[0], large}), query).can_share_pass);
 }
 
+/// An exact search reads all rows, whatever the index would read.
+TEST(EstimateCost, ExactSearchesOfIndexedFieldsReadAllRows) {
+  class Indexed final : public index::Searcher {
+   public:
+    Result<> search(const index::PreparedQuery&, const index::AnyParams&, const index::RowFilter&,
+                    const index::SearchContext&, index::TopK&,
+                    index::WorkCounters&) const override {
+      return {};
+    }
+    std::uint64_t bytes_per_search() const override { return 10; }
+    std::uint64_t bytes_per_exact_search() const override { return 1000; }
+    index::MemoryUse memory() const override { return {}; }
+  };
+  const CollectionConfig config = numbers_config();
+  auto segments = NumbersWorld::segments(config);
+  auto data = std::make_shared<SegmentData>(*segments[0].data);
+  data->searchers[0] = std::make_shared<Indexed>();
+  segments[0].data = std::move(data);
+  const Snapshot snapshot = snapshot_of({segments[0]});
+  Query query = nearest_number("dot", 1, 3);
+  EXPECT_EQ(estimate_cost(snapshot, query).read_bytes, 10U);
+  query.params.exact = true;
+  EXPECT_EQ(estimate_cost(snapshot, query).read_bytes, 1000U);
+}
+
 /// Finds nothing; its rows are on a device.
 class DeviceSearcher final : public index::Searcher {
  public:
@@ -115,9 +140,9 @@ class DeviceSearcher final : public index::Searcher {
   const std::uint64_t n_bytes_;
 };
 
-Segment on_device(const Segment& segment, std::uint64_t n_bytes) {
+Segment on_device(const Segment& segment, std::uint64_t n_bytes, std::size_t field = 0) {
   auto data = std::make_shared<SegmentData>(*segment.data);
-  data->searchers[0] = std::make_shared<DeviceSearcher>(n_bytes);
+  data->searchers[field] = std::make_shared<DeviceSearcher>(n_bytes);
   Segment moved = segment;
   moved.data = std::move(data);
   return moved;
@@ -134,6 +159,22 @@ TEST(EstimateCost, MoreShareAPassIfNearlyAllRowsAreOnADevice) {
   EXPECT_EQ(most({on_device(segments[0], 1), segments[1]}), QueryCost::kMostOnCpu);
   EXPECT_EQ(most({on_device(segments[0], 1 << 20), segments[1]}), QueryCost::kMostOnDevice);
   EXPECT_EQ(most({on_device(segments[0], 1), on_device(segments[1], 1)}), QueryCost::kMostOnDevice);
+}
+
+/// On the CPU each document is compared with one query at a time: a group would only wait.
+TEST(EstimateCost, DocumentsOfTokensShareAPassOnADeviceOnly) {
+  const CollectionConfig config = numbers_config();
+  const auto segments = NumbersWorld::segments(config);
+  Query query = nearest_number("tokens", 1, 3);
+  const auto cost = [&](std::uint64_t on_first) {
+    return estimate_cost(snapshot_of({on_device(segments[0], on_first, 3), segments[1]}), query);
+  };
+  const std::uint64_t on_second = segments[1].data->searchers[3]->bytes_per_search();
+  EXPECT_FALSE(cost(20 * on_second).can_share_pass);
+  EXPECT_TRUE(cost(64 * on_second).can_share_pass);
+  EXPECT_EQ(cost(64 * on_second).most_together, QueryCost::kMostOnDevice);
+  query.limit = 5000;  // more than a device looks for
+  EXPECT_FALSE(cost(64 * on_second).can_share_pass);
 }
 
 }  // namespace
