@@ -349,18 +349,6 @@ Result<ClusterState> parse_state(const Keys& keys, const RangeAnswer& answer) {
   return state;
 }
 
-std::string part_name(std::string_view collection, std::uint32_t part) {
-  return fmt::format("{}/{}", collection, part);
-}
-
-std::optional<PartName> parse_part_name(std::string_view name) {
-  const std::size_t slash = name.rfind('/');
-  if (slash == std::string_view::npos) return std::nullopt;
-  const auto number = number_of(name.substr(slash + 1));
-  if (!number) return std::nullopt;
-  return PartName{std::string(name.substr(0, slash)), static_cast<std::uint32_t>(*number)};
-}
-
 std::string ClusterState::resolve(std::string_view name_or_alias) const {
   std::string name(name_or_alias);
   const auto alias = aliases.find(name);

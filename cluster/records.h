@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "cluster/ledger/ledger.h"
 #include "cluster/node.h"
+#include "engine/model/part_name.h"
 #include "engine/model/replication.h"
 
 namespace quiver::cluster {
@@ -91,16 +92,11 @@ struct Header {
   std::vector<NodeId> holders;
 };
 
-/// A spread collection is in parts, each a placed collection with a name that no client can give:
-/// `docs` in `docs/0`, `docs/1` and so on. docs/decisions/0076.
+/// A spread collection is in parts, each a placed collection. docs/decisions/0076.
 inline constexpr std::uint32_t kMaxParts = 16;  ///< a transaction of etcd has room for so many
-[[nodiscard]] std::string part_name(std::string_view collection, std::uint32_t part);
-struct PartName {
-  std::string collection;
-  std::uint32_t part = 0;
-};
-/// nullopt: it is the name of a whole collection.
-[[nodiscard]] std::optional<PartName> parse_part_name(std::string_view name);
+using engine::parse_part_name;
+using engine::part_name;
+using engine::PartName;
 
 struct CollectionRecord {
   engine::CollectionConfig config;

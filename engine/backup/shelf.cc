@@ -12,6 +12,7 @@
 #include "base/io/file.h"
 #include "base/io/file_tree.h"
 #include "base/observe/log.h"
+#include "engine/model/part_name.h"
 
 namespace quiver::engine {
 namespace {
@@ -78,8 +79,8 @@ Result<> remove_unfinished(const std::string& directory) {
 /// The collection's name as the beginning of a file's; a long one ends in its hash. A shard with
 /// nodes of its own is `docs/0` in its cluster.
 std::string stem_of(std::string collection) {
-  if (const auto slash = collection.find('/'); slash != std::string::npos) {
-    collection.replace(slash, 1, "-shard-");
+  if (const auto part = parse_part_name(collection)) {
+    collection = fmt::format("{}-shard-{}", part->collection, part->part);
   }
   if (collection.size() <= kMaxCollectionBytes) return collection;
   std::size_t n = kCutCollectionBytes;
@@ -137,9 +138,8 @@ Result<std::unique_ptr<SnapshotDraft>> SnapshotShelf::new_draft() {
 
 std::string SnapshotShelf::place_of(const SnapshotScope& scope) const {
   if (scope.collection.empty()) return snapshots_dir_;
-  if (const auto slash = scope.collection.find('/'); slash != std::string::npos) {
-    return fmt::format("{}/{}/shards{}", snapshots_dir_, scope.collection.substr(0, slash),
-                       scope.collection.substr(slash));
+  if (const auto part = parse_part_name(scope.collection)) {
+    return fmt::format("{}/{}/shards/{}", snapshots_dir_, part->collection, part->part);
   }
   std::string place = fmt::format("{}/{}", snapshots_dir_, scope.collection);
   return scope.shard ? fmt::format("{}/shards/{}", place, *scope.shard) : place;

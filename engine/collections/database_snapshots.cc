@@ -18,6 +18,7 @@
 #include "engine/backup/unpacker.h"
 #include "engine/collections/closed_collection.h"
 #include "engine/collections/privacy/ledger_files.h"
+#include "engine/model/part_name.h"
 #include "engine/shard/recovery.h"
 #include "engine/write/replicated_log.h"
 #include "storage/rows/shard_store.h"
@@ -504,7 +505,7 @@ Result<CollectionConfig> DatabaseSnapshots::fit(const SnapshotUse& use, const Sn
   if (!is_copy) found.cluster_id = use.cluster_id;
   // In a cluster a shard with nodes of its own is `docs/0`. Under another name it is a collection.
   const bool is_part = !is_copy && use.kind == SnapshotUse::Kind::kShared &&
-                       scope.collection.find('/') != std::string::npos;
+                       parse_part_name(scope.collection).has_value();
   if (!is_copy && !is_part) found.part.reset();
   if (!gate_.catalog().find(scope.collection)) return found;
   QV_TRY(const auto stored, collections_.current_config(scope.collection));

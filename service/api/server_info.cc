@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "engine/collection.h"
+#include "engine/model/part_name.h"
 #include "service/api/answer.h"
 #include "service/api/cluster_info.h"
 
@@ -17,8 +18,8 @@ namespace {
 std::vector<CollectionTelemetry> open_collections_of(const Call& call, bool with_shards) {
   std::vector<CollectionTelemetry> all;
   for (const auto& [name, collection] : call.runtime().database().open_collections()) {
-    // A shard with nodes of its own is of the collection before the slash.
-    if (!call.principal().can_read(name.substr(0, name.find('/')))) continue;
+    const auto part = engine::parse_part_name(name);  // a shard with nodes of its own
+    if (!call.principal().can_read(part ? part->collection : name)) continue;
     auto& one = all.emplace_back();
     one.name = name;
     one.info = collection->info();

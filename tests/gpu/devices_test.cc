@@ -210,16 +210,16 @@ std::vector<std::uint64_t> with_tokens(const Documents& documents,
 TEST(LateInteraction, NamesAllOfTheBestDocuments) {
   const auto devices = open_emulated();
   Random random(41);
-  struct Shape {
+  struct Ragged {
     std::uint32_t n;
     std::uint32_t most;  ///< tokens of a document
     std::uint32_t dim;
     Kind kind;
   };
   for (const auto& [n, most, dim, kind] :
-       {Shape{1, 5, 3, Kind::kNormal}, Shape{70, 1, 32, Kind::kNormal},
-        Shape{300, 20, 33, Kind::kNormal}, Shape{200, 9, 16, Kind::kFewValues},
-        Shape{200, 40, 8, Kind::kOneLarge}, Shape{90, 8, 4, Kind::kAllEqual}}) {
+       {Ragged{1, 5, 3, Kind::kNormal}, Ragged{70, 1, 32, Kind::kNormal},
+        Ragged{300, 20, 33, Kind::kNormal}, Ragged{200, 9, 16, Kind::kFewValues},
+        Ragged{200, 40, 8, Kind::kOneLarge}, Ragged{90, 8, 4, Kind::kAllEqual}}) {
     for (const auto dtype : {DType::kF32, DType::kF16, DType::kBf16, DType::kU8}) {
       SCOPED_TRACE(::testing::Message()
                    << n << " documents, dim " << dim << ", kind " << static_cast<int>(kind));
