@@ -394,12 +394,13 @@ Result<RowLists> Devices::find(Slot& slot, const typename Job::Rows& rows,
                                const std::uint64_t* allowed, const Cancel& cancel,
                                Executor* executor) {
   RowLists lists(queries.size());
-  const double share = allowed_share(allowed, n_of(rows));
-  if (share * static_cast<double>(stored_bytes(rows)) < static_cast<double>(options_.min_bytes)) {
-    return lists;
-  }
+  if (stored_bytes(rows) < options_.min_bytes) return lists;
   if (!is_useful()) {
     if (!devices_.empty()) count(Fallback::kLost, queries.size());
+    return lists;
+  }
+  const double share = allowed_share(allowed, n_of(rows));
+  if (share * static_cast<double>(stored_bytes(rows)) < static_cast<double>(options_.min_bytes)) {
     return lists;
   }
   Fallback why = Fallback::kLoading;

@@ -26,8 +26,12 @@ DocumentPlaces document_places(Pieces& pieces, const Part& part, std::uint64_t n
 /// Multiplications of one job: a third of a second of a device that reaches half of an A10's rate.
 constexpr double kMaxProducts = 1e13;
 
+/// At most, with tokens that are padding.
 double n_products(const Documents& documents, const DocumentQuery& query) {
-  return static_cast<double>(documents.tokens.n_rows) * static_cast<double>(query.tokens.size());
+  const std::uint32_t dim = documents.tokens.dim;
+  const std::uint64_t n_padding = documents.n() * (QV_TOKEN_GROUP - 1);
+  return static_cast<double>(documents.tokens.n_rows + n_padding) *
+         static_cast<double>(padded_tokens(query.tokens.size() / dim)) * dim;
 }
 
 }  // namespace

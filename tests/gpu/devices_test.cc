@@ -296,11 +296,11 @@ TEST(LateInteraction, AJobIsBoundedByItsProducts) {
   const auto of_tokens = [&](std::size_t n) {
     return DocumentQuery{std::span(values).first(n * 128), 10};
   };
-  EXPECT_FALSE(DocumentJob::is_too_large(documents, of_tokens(78)));
-  EXPECT_TRUE(DocumentJob::is_too_large(documents, of_tokens(79)));
+  EXPECT_FALSE(DocumentJob::is_too_large(documents, of_tokens(72)));
+  EXPECT_TRUE(DocumentJob::is_too_large(documents, of_tokens(73)));
   const std::vector<DocumentQuery> queries = {of_tokens(10), of_tokens(30), of_tokens(200)};
   EXPECT_EQ(DocumentJob::n_together(documents, queries, std::vector<std::size_t>{0, 1}), 2U);
-  EXPECT_EQ(DocumentJob::n_together(documents, queries, std::vector<std::size_t>{0}), 7U);
+  EXPECT_EQ(DocumentJob::n_together(documents, queries, std::vector<std::size_t>{0}), 4U);
   documents.tokens.n_rows = 1000;
   EXPECT_EQ(DocumentJob::n_together(documents, queries, std::vector<std::size_t>{0, 1}), 64U);
 }
