@@ -466,20 +466,34 @@ Result<> Devices::run(Job& job, const std::shared_ptr<const Part>& part,
   return {};
 }
 
-bool Devices::is_check_due() {
-  const auto before = static_cast<double>(n_finds_.fetch_add(1)) * options_.check_share;
-  return std::floor(before) != std::floor(before + options_.check_share);
+std::optional<std::size_t> Devices::next_to_check(std::size_t n) {
+  const std::uint64_t job = n_checkable_.fetch_add(1);
+  const auto n_due = [&](std::uint64_t n_jobs) {
+    return std::floor(static_cast<double>(n_jobs) * options_.check_share);
+  };
+  if (n == 0 || is_checking_ || n_due(job) == n_due(job + 1)) return std::nullopt;
+  return static_cast<std::size_t>(n_due(job)) % n;
 }
 
-void Devices::post_check(Slot& slot, Check check) {
+/// A check that is under way, until it goes.
+struct Devices::Checking {
+  explicit Checking(std::atomic<bool>& flag) : is_checking(flag) {}
+  ~Checking() { is_checking = false; }
+  Checking(const Checking&) = delete;
+  Checking& operator=(const Checking&) = delete;
+  std::atomic<bool>& is_checking;
+};
+
+void Devices::post_check(Slot& slot, const Check& check) {
   const auto part = slot.content()->present_part();
   if (part == nullptr || is_checking_.exchange(true)) return;
-  const auto run_check = [this, device = part->device().shared_from_this(), check] {
-    const auto is_right = check(stop_checking_);
-    if (is_right) device->note_check(*is_right);
-    is_checking_ = false;
-  };
-  if (!checker_->post(Priority::kLow, run_check)) is_checking_ = false;
+  // Goes with the task, whether that runs, throws or is refused.
+  const auto checking = std::make_shared<Checking>(is_checking_);
+  static_cast<void>(checker_->post(
+      Priority::kLow, [this, device = part->device().shared_from_this(), check, checking] {
+        const auto is_right = check(stop_checking_);
+        if (is_right) device->note_check(*is_right);
+      }));
 }
 
 Report Devices::report() const {

@@ -143,14 +143,15 @@ class Devices {
                                            std::span<const DocumentQuery> queries,
                                            const std::uint64_t* allowed, const Cancel& cancel,
                                            Executor* executor = nullptr);
-  /// True now and then, as often as `Options::check_share` says: then `post_check`.
-  [[nodiscard]] bool is_check_due();
+  /// The number of a query of a job with `n` queries that is to be checked; nullopt most of the
+  /// time (`Options::check_share`), and while a check is under way. Numbers change from job to job.
+  [[nodiscard]] std::optional<std::size_t> next_to_check(std::size_t n);
   /// What the CPU says about a list of rows: true if it holds the best ones. The error is that of
   /// the cancellation.
   using Check = std::function<Result<bool>(const Cancel& cancel)>;
   /// Runs `check` behind all other work, and notes what it says about the device of `slot`. One
   /// check at a time: others that are posted meanwhile are dropped.
-  void post_check(Slot& slot, Check check);
+  void post_check(Slot& slot, const Check& check);
   [[nodiscard]] Report report() const;
   /// Waits until no rows are on their way to a device and no check is under way. For tests.
   void wait_for_loading();
@@ -160,6 +161,7 @@ class Devices {
   Result<> open_module();
   Result<> open_devices();
   struct Loading;
+  struct Checking;
   template <class Rows>
   [[nodiscard]] bool post_load(const std::shared_ptr<Slot::Content>& content, const Rows& rows);
   template <class Rows>
@@ -191,7 +193,7 @@ class Devices {
   std::atomic<std::size_t> n_loading_ = 0;
   std::atomic<std::uint64_t> n_evictions_ = 0;
   std::atomic<std::int64_t> next_eviction_ms_ = 0;  ///< on the steady clock
-  std::atomic<std::uint64_t> n_finds_ = 0;          ///< calls that may be checked
+  std::atomic<std::uint64_t> n_checkable_ = 0;      ///< jobs
   std::atomic<bool> is_checking_ = false;
   const Cancel stop_checking_;
   std::vector<std::weak_ptr<Slot::Content>> loaded_;  ///< of the loader's thread

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "gpu/encode.h"
+#include "gpu/tiles/margin.h"
 
 namespace quiver::gpu {
 namespace {
@@ -25,13 +26,23 @@ DocumentPlaces document_places(Pieces& pieces, const Part& part, std::uint64_t n
 
 /// Multiplications of one job: a third of a second of a device that reaches half of an A10's rate.
 constexpr double kMaxProducts = 1e13;
+/// Values of all queries of a job. A block compares its 32 documents, of `kMostTokens` each at
+/// most, with all of them: 1e12 products for one multiprocessor.
+constexpr std::uint64_t kMaxValues = 4'000'000;
 
-/// At most, with tokens that are padding.
-double n_products(const Documents& documents, const DocumentQuery& query) {
+/// Of a query, tokens times dimensions; with tokens that are padding.
+std::uint64_t values_of(const Documents& documents, const DocumentQuery& query) {
   const std::uint32_t dim = documents.tokens.dim;
-  const std::uint64_t n_padding = documents.n() * (QV_TOKEN_GROUP - 1);
-  return static_cast<double>(documents.tokens.n_rows + n_padding) *
-         static_cast<double>(padded_tokens(query.tokens.size() / dim)) * dim;
+  return padded_tokens(query.tokens.size() / dim) * dim;
+}
+
+/// At most, with those that are padding.
+std::uint64_t tokens_of(const Documents& documents) {
+  return documents.tokens.n_rows + documents.n() * (QV_TOKEN_GROUP - 1);
+}
+
+double n_products(std::uint64_t n_document_tokens, std::uint64_t n_query_values) {
+  return static_cast<double>(n_document_tokens) * static_cast<double>(n_query_values);
 }
 
 }  // namespace
@@ -40,18 +51,29 @@ std::size_t DocumentJob::n_together(const Documents& documents,
                                     std::span<const DocumentQuery> queries,
                                     std::span<const std::size_t> numbers) {
   constexpr std::uint64_t kMaxScores = 16 << 20;
+  constexpr std::uint64_t kMaxFound = 4 << 20;
   constexpr std::uint64_t kMaxTogether = 64;
-  double most_products = 1;
+  std::uint64_t most_values = 1;
+  std::uint64_t most_wanted = 0;
   for (const std::size_t i : numbers) {
-    most_products = std::max(most_products, n_products(documents, queries[i]));
+    most_values = std::max(most_values, values_of(documents, queries[i]));
+    most_wanted = std::max(most_wanted, queries[i].k);
   }
-  const auto by_products = static_cast<std::uint64_t>(kMaxProducts / most_products);
-  const std::uint64_t by_scores = kMaxScores / std::max<std::size_t>(1, documents.n());
-  return std::clamp<std::uint64_t>(std::min(by_products, by_scores), 1, kMaxTogether);
+  const double products = std::max(1.0, n_products(tokens_of(documents), most_values));
+  return std::clamp<std::uint64_t>(
+      std::min({static_cast<std::uint64_t>(kMaxProducts / products), kMaxValues / most_values,
+                kMaxScores / std::max<std::size_t>(1, documents.n()),
+                kMaxFound / tiles::room(static_cast<unsigned>(most_wanted))}),
+      1, kMaxTogether);
 }
 
 bool DocumentJob::is_too_large(const Documents& documents, const DocumentQuery& query) {
-  return n_products(documents, query) > kMaxProducts;
+  return is_too_large(tokens_of(documents), values_of(documents, query));
+}
+
+bool DocumentJob::is_too_large(std::uint64_t n_document_tokens, std::uint64_t n_query_values) {
+  return n_query_values > kMaxValues ||
+         n_products(n_document_tokens, n_query_values) > kMaxProducts;
 }
 
 void DocumentJob::write_queries(std::uint32_t stride, std::uint16_t* tokens,

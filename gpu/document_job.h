@@ -23,6 +23,9 @@ class DocumentJob {
                                               std::span<const std::size_t> numbers);
   /// Whether a job with this query alone would take too long.
   [[nodiscard]] static bool is_too_large(const Documents& documents, const DocumentQuery& query);
+  /// The same by numbers. Values: tokens times dimensions.
+  [[nodiscard]] static bool is_too_large(std::uint64_t n_document_tokens,
+                                         std::uint64_t n_query_values);
   /// `numbers`: which of `queries` the group is of. `executor`: nobody helps, as there are few
   /// queries.
   DocumentJob(std::span<const DocumentQuery> queries, std::span<const std::size_t> numbers,

@@ -108,6 +108,7 @@ bool encode_documents(const Documents& documents, std::size_t first, std::size_t
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint64_t begin = documents.offsets[first + i];
     const std::uint64_t n_tokens = documents.offsets[first + i + 1] - begin;
+    if (n_tokens > kMostTokens) return false;
     qv_document& document = out.documents[i];
     document.first_group = static_cast<std::uint32_t>(out.tokens.size() / stride / QV_TOKEN_GROUP);
     document.n_groups = static_cast<std::uint32_t>(padded_tokens(n_tokens) / QV_TOKEN_GROUP);

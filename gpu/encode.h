@@ -50,6 +50,9 @@ struct EncodedRows {
   return (static_cast<float>(dim) + static_cast<float>(n_tokens) + 16) * 0x1p-21F;
 }
 
+/// Most tokens of a document on a device, so that none keeps a part of it busy for seconds.
+inline constexpr std::uint64_t kMostTokens = 8192;
+
 /// Tokens of some documents, `[n, token_stride / 2]` halves with those that are repeated.
 /// `first_group` counts from the first of them.
 struct EncodedDocuments {
@@ -58,7 +61,7 @@ struct EncodedDocuments {
 };
 
 /// Documents `[first, first + n)` of f32, f16, bf16 or u8 tokens. False if a value is no finite
-/// half.
+/// half, or a document has more than `kMostTokens`.
 [[nodiscard]] bool encode_documents(const Documents& documents, std::size_t first, std::size_t n,
                                     EncodedDocuments& out);
 

@@ -10,12 +10,6 @@
 
 namespace quiver::gpu_cuda {
 
-/// A row that may be among the best, and the middle of the interval of its score.
-struct Found {
-  uint32_t row;
-  float center;
-};
-
 /// What a query looks for, while the job runs.
 struct Search {
   float bar;         ///< a score that k rows certainly reach

@@ -219,10 +219,10 @@ __global__ void find_documents(DocumentShape shape, DocumentMemory memory) {
 __global__ void name_documents(DocumentShape shape, DocumentMemory memory) {
   const uint32_t query = blockIdx.x;
   const DocumentSearch search = memory.searches[query];
-  const FoundDocument* found = memory.found + uint64_t{query} * shape.room;
+  const Found* found = memory.found + uint64_t{query} * shape.room;
   const uint32_t n = min(search.n_found, shape.room);
   const float by_found = kth_largest(n, memory.queries[query].k, [&](uint32_t i) {
-    return or_none(found[i].center - margin_of(shape, memory, query, found[i].document));
+    return or_none(found[i].center - margin_of(shape, memory, query, found[i].row));
   });
   const float bar = fmaxf(search.bar, by_found);
   __shared__ uint32_t n_out;
@@ -230,9 +230,9 @@ __global__ void name_documents(DocumentShape shape, DocumentMemory memory) {
   if (threadIdx.x == 0) n_out = 0;
   __syncthreads();
   for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) {
-    if (!tiles::may_reach(found[i].center + margin_of(shape, memory, query, found[i].document), bar)) continue;
+    if (!tiles::may_reach(found[i].center + margin_of(shape, memory, query, found[i].row), bar)) continue;
     const uint32_t place = atomicAdd(&n_out, 1U);
-    if (place < shape.capacity) memory.out_documents[uint64_t{query} * shape.capacity + place] = found[i].document;
+    if (place < shape.capacity) memory.out_documents[uint64_t{query} * shape.capacity + place] = found[i].row;
   }
   __syncthreads();
   const bool is_certain = search.n_found <= shape.room && n_out <= shape.capacity;

@@ -9,12 +9,6 @@
 
 namespace quiver::gpu_cuda {
 
-/// A document that may be among the best, and the middle of the interval of its score.
-struct FoundDocument {
-  uint32_t document;
-  float center;
-};
-
 /// What a query looks for, while the job runs.
 struct DocumentSearch {
   float bar;         ///< a score that k documents certainly reach
@@ -35,7 +29,7 @@ struct DocumentMemory {
   float* scores;                 ///< [n_queries, n_documents]: the middle of the interval; only of those that may be named
   float* slabs;                  ///< [n_queries, n_slabs]: the best lower end
   DocumentSearch* searches;      ///< [n_queries]
-  FoundDocument* found;          ///< [n_queries, room]
+  Found* found;                  ///< [n_queries, room]
   uint32_t* out_documents;       ///< [n_queries, capacity], pinned
   uint32_t* out_n;               ///< [n_queries], pinned
 };

@@ -52,7 +52,7 @@ inline DocumentShape shape_of(const qv_documents& job, const DocumentRows& rows,
   shape.n_slabs = static_cast<uint32_t>((rows.n_documents + kSlabDocuments - 1) / kSlabDocuments);
   uint32_t most = 0;
   for (uint32_t i = 0; i < job.n_queries; ++i) most = std::max(most, job.queries[i].k);
-  shape.room = gpu::tiles::room(most);
+  shape.room = static_cast<uint32_t>(std::min<uint64_t>(gpu::tiles::room(most), rows.n_documents));
   shape.capacity = job.capacity;
   shape.rounding = job.rounding;
   return shape;
@@ -84,7 +84,7 @@ inline DocumentMemory memory_of(const qv_documents& job, const DocumentRows& row
   memory.scores = pieces.take<float>(uint64_t{shape.n_queries} * shape.n_documents);
   memory.slabs = pieces.take<float>(uint64_t{shape.n_queries} * shape.n_slabs);
   memory.searches = pieces.take<DocumentSearch>(shape.n_queries);
-  memory.found = pieces.take<FoundDocument>(uint64_t{shape.n_queries} * shape.room);
+  memory.found = pieces.take<Found>(uint64_t{shape.n_queries} * shape.room);
   memory.out_documents = job.documents;
   memory.out_n = job.n_documents;
   return memory;

@@ -12,6 +12,12 @@ namespace quiver::gpu_cuda {
 /// The score of what is not there.
 inline constexpr float kNone = -INFINITY;
 
+/// A row, or a document, that may be among the best, and the middle of the interval of its score.
+struct Found {
+  uint32_t row;
+  float center;
+};
+
 /// A lower end that is not a number certifies nothing.
 __device__ inline float or_none(float lower) { return lower == lower ? lower : kNone; }
 

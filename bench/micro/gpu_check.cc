@@ -170,6 +170,15 @@ std::uint64_t n_device_queries(const gpu::Devices& devices) {
   return devices.report().devices[0].n_queries;
 }
 
+/// Asks twice, once the rows are on the device.
+std::size_t n_different_twice(const Search& search, gpu::Devices& devices) {
+  static_cast<void>(search.ask(&devices));
+  devices.wait_for_loading();
+  std::size_t n = 0;
+  for (int i = 0; i < 2; ++i) n += n_different(search.ask(&devices), search.ask(nullptr));
+  return n;
+}
+
 /// Shapes at the edges of tiles; returns the number of answers that differ.
 std::size_t check_equality(gpu::Devices& devices) {
   std::mt19937 random(kSeed);
@@ -183,11 +192,7 @@ std::size_t check_equality(gpu::Devices& devices) {
           const auto dtype = n % 2 == 0 ? DType::kF32 : DType::kF16;
           const Search search(column_of(values, n_rows, dtype, metric),
                               random_values(n_queries, dim, random), n_queries, 10);
-          static_cast<void>(search.ask(&devices));
-          devices.wait_for_loading();
-          for (int i = 0; i < 2; ++i) {
-            different += n_different(search.ask(&devices), search.ask(nullptr));
-          }
+          different += n_different_twice(search, devices);
           ++n;
         }
       }
@@ -213,11 +218,7 @@ std::size_t check_documents(gpu::Devices& devices) {
           const Search search(documents_of(n_documents, 20, dim, random),
                               random_values(n_queries * n_tokens, dim, random), n_queries, n_tokens,
                               10);
-          static_cast<void>(search.ask(&devices));
-          devices.wait_for_loading();
-          for (int i = 0; i < 2; ++i) {
-            different += n_different(search.ask(&devices), search.ask(nullptr));
-          }
+          different += n_different_twice(search, devices);
           ++n;
         }
       }

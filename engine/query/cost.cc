@@ -6,7 +6,8 @@
 #include "engine/model/query_vectors.h"
 #include "engine/query/plan.h"
 #include "engine/query/stages/nearest.h"
-#include "gpu/job.h"
+#include "engine/query/stages/segment_search.h"
+#include "gpu/document_job.h"
 #include "index/exact/type.h"
 
 namespace quiver::engine {
@@ -38,6 +39,26 @@ std::uint64_t text_bytes(const SegmentData& data, const Query& query) {
   return n_keys * data.n_rows * (data.sealed ? kSealedBytesPerRow : kGrowingBytesPerRow);
 }
 
+/// Values of all vectors of tokens.
+std::uint64_t n_token_values(const Query& query) {
+  std::uint64_t n = 0;
+  for (const QueryVector* vector : vectors_of(query.kind)) {
+    const auto* value = std::get_if<VectorValue>(vector);
+    const auto* tokens = value == nullptr ? nullptr : std::get_if<MultiVector>(value);
+    if (tokens != nullptr) n += tokens->values.size();
+  }
+  return n;
+}
+
+/// Whether a device that has the rows answers the query.
+bool is_for_device(const SegmentData& data, std::size_t field, const Query& query) {
+  if (!data.searchers[field]->is_on_device()) return false;
+  const auto& column = data.fields[field];
+  if (column.schema.kind != FieldKind::kMulti) return true;
+  return !gpu::DocumentJob::is_too_large(column.multi().tokens.rows().n_rows,
+                                         n_token_values(query));
+}
+
 /// Without prefetches.
 ReadBytes read_bytes(const Snapshot& snapshot, const Query& query) {
   ReadBytes bytes;
@@ -50,12 +71,13 @@ ReadBytes read_bytes(const Snapshot& snapshot, const Query& query) {
       const auto& schema = data.fields[f].schema;
       if (schema.name != query.using_field) continue;
       const auto& searcher = *data.searchers[f];
-      const std::uint64_t n = n_vectors * (query.params.exact ? searcher.bytes_per_exact_search()
-                                                              : searcher.bytes_per_search());
+      const bool is_exact = is_exact_search(schema.kind, query.params);
+      const std::uint64_t n =
+          n_vectors * (is_exact ? searcher.bytes_per_exact_search() : searcher.bytes_per_search());
       bytes.vectors += n;
-      const bool is_scan = query.params.exact || data.indexes[f].type == &index::kFlat;
+      const bool is_scan = is_exact || data.indexes[f].type == &index::kFlat;
       if (is_scan) bytes.scanned += n;
-      if (is_scan && searcher.is_on_device()) bytes.on_device += n;
+      if (is_scan && is_for_device(data, f, query)) bytes.on_device += n;
     }
   }
   return bytes;

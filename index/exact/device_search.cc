@@ -1,6 +1,7 @@
 #include "index/exact/device_search.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/bitset.h"
@@ -54,28 +55,35 @@ std::size_t bytes_of_row(const FieldColumn& column, std::uint32_t row) {
   return tokens.n_rows * tokens.stride_bytes;
 }
 
-/// Now and then the CPU looks for itself whether a list holds the best rows of its query. It has
-/// copies of all that it needs, as the search does not wait for it.
+/// Whether the list holds the best rows, as the CPU finds them.
+Result<bool> holds_best(const FieldColumn& column, const PreparedQuery& query, std::uint64_t k,
+                        const Bitset& allowed, const std::vector<std::uint32_t>& list,
+                        const Cancel& cancel) {
+  TopK best(k);
+  WorkCounters work;
+  QV_TRY(FlatSearcher(column).search(query, {}, RowFilter::of(allowed), {cancel}, best, work));
+  return std::ranges::all_of(best.take_sorted(), [&](const Hit& hit) {
+    return std::ranges::binary_search(list, hit.row);
+  });
+}
+
+/// Now and then the CPU looks for itself. It has copies of all that it needs, as the search does
+/// not wait for it.
 void check_sometimes(const Batch& batch, const FieldColumn& column, gpu::Slot& slot,
                      const RowFilter& filter, const gpu::RowLists& lists, gpu::Devices& devices) {
-  const auto answered =
-      std::ranges::find_if(lists, [](const auto& list) { return list.has_value(); });
-  if (answered == lists.end() || !devices.is_check_due()) return;
-  const auto i = static_cast<std::size_t>(answered - lists.begin());
-  Bitset allowed(filter.n_rows());
-  filter.for_each(0, [&](std::uint32_t row) { allowed.set(row); });
-  devices.post_check(
-      slot,
-      [column, query = *batch.queries[i], k = batch.results[i]->k(), allowed = std::move(allowed),
-       list = **answered](const Cancel& cancel) -> Result<bool> {
-        TopK best(k);
-        WorkCounters work;
-        QV_TRY(
-            FlatSearcher(column).search(query, {}, RowFilter::of(allowed), {cancel}, best, work));
-        return std::ranges::all_of(best.take_sorted(), [&](const Hit& hit) {
-          return std::ranges::binary_search(list, hit.row);
-        });
-      });
+  const auto i = devices.next_to_check(lists.size());
+  if (!i || !lists[*i]) return;
+  try {
+    Bitset allowed(filter.n_rows());
+    filter.for_each(0, [&](std::uint32_t row) { allowed.set(row); });
+    devices.post_check(slot,
+                       [column, query = *batch.queries[*i], k = batch.results[*i]->k(),
+                        allowed = std::move(allowed), list = *lists[*i]](const Cancel& cancel) {
+                         return holds_best(column, query, k, allowed, list, cancel);
+                       });
+  } catch (const std::bad_alloc&) {
+    // The search has its answer; another job is checked.
+  }
 }
 
 }  // namespace

@@ -559,13 +559,17 @@ TEST(Faults, EveryCallAboutDocumentsMayFail) {
 }
 
 TEST(Checks, AreDueAsOftenAsTheShareSays) {
-  for (const double share : {0.0, 0.25, 1.0}) {
+  for (const double share : {0.0, 0.25, 0.3, 1.0}) {
     Options options;
     options.check_share = share;
     const auto devices = open_emulated("emulated", options);
-    int n = 0;
-    for (int i = 0; i < 100; ++i) n += devices->is_check_due() ? 1 : 0;
-    EXPECT_EQ(n, static_cast<int>(100 * share));
+    std::vector<std::size_t> numbers;
+    for (int i = 0; i < 100; ++i) {
+      if (const auto number = devices->next_to_check(3)) numbers.push_back(*number);
+    }
+    ASSERT_EQ(numbers.size(), static_cast<std::size_t>(std::lround(100 * share)));
+    for (std::size_t i = 0; i < numbers.size(); ++i) EXPECT_EQ(numbers[i], i % 3);
+    EXPECT_FALSE(devices->next_to_check(0));
   }
 }
 
@@ -594,6 +598,21 @@ TEST(Checks, TheThirdDifferenceLosesTheDevice) {
   devices->wait_for_loading();
   EXPECT_TRUE(devices->report().devices[0].is_lost);
   EXPECT_FALSE(slot.is_on_device());
+}
+
+/// A check that fails is none, and others follow.
+TEST(Checks, MayFail) {
+  const auto devices = open_emulated();
+  Random random(48);
+  const auto rows = random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  Slot slot;
+  fill(*devices, slot, rows);
+  devices->post_check(slot, [](const Cancel&) -> Result<bool> { throw std::bad_alloc(); });
+  devices->wait_for_loading();
+  EXPECT_EQ(devices->report().devices[0].n_checked, 0U);
+  devices->post_check(slot, [](const Cancel&) -> Result<bool> { return true; });
+  devices->wait_for_loading();
+  EXPECT_EQ(devices->report().devices[0].n_checked, 1U);
 }
 
 TEST(Checks, OneAtATimeAndNoneThatKeepsTheProcessFromEnding) {

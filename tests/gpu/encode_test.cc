@@ -173,6 +173,17 @@ TEST(Encode, RefusesTokensThatAreNoHalves) {
   }
 }
 
+TEST(Encode, RefusesDocumentsOfVeryManyTokens) {
+  Random random(10);
+  for (const std::uint32_t n : {8192U, 8193U}) {
+    const auto tokens = random_rows(n, 2, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+    const Documents documents = {tokens.bytes, tokens.view,
+                                 SharedSpan<std::uint64_t>::of(std::vector<std::uint64_t>{0, n})};
+    EncodedDocuments out;
+    EXPECT_EQ(encode_documents(documents, 0, 1, out), n == 8192);
+  }
+}
+
 TEST(Encode, PadsWithZeros) {
   Random random(8);
   const auto rows = random_rows(3, 5, DType::kF32, Kind::kNormal, Similarity::kDot, random);

@@ -21,9 +21,7 @@ constexpr std::size_t kRowsPerBatch = 64;
 Result<NeighbourSearch> NeighbourSearch::make(const SearchEnvironment& environment,
                                               const JoinRows& rows, const SearchParams& params) {
   NeighbourSearch search(environment, rows);
-  const bool is_exact =
-      params.exact || (params.ignore_codes && rows.schema().kind != FieldKind::kSparse);
-  if (is_exact) search.prefer_ = index::Prefer::kExact;
+  if (is_exact_search(rows.schema().kind, params)) search.prefer_ = index::Prefer::kExact;
   const auto& schema = rows.schema();
   const auto& wanted = *wanted_type(schema, environment.indexes);
   QV_TRY(const auto of_wanted, index_params(wanted, schema, params));

@@ -21,8 +21,7 @@ namespace {
 using Floors = std::vector<std::atomic<float>>;
 
 index::Prefer preference(FieldKind kind, const SearchParams& params) {
-  const bool without_codes = params.ignore_codes && kind != FieldKind::kSparse;
-  if (params.exact || without_codes) return index::Prefer::kExact;
+  if (is_exact_search(kind, params)) return index::Prefer::kExact;
   return params.indexed_only ? index::Prefer::kIndexed : index::Prefer::kAny;
 }
 
@@ -134,13 +133,9 @@ Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environm
   const SearchParams& in_force = own ? *own : search.params;
   const auto of_present = params_for_present(*data.indexes[search.field].type, wanted,
                                              of_own ? *of_own : params, schema, in_force);
-  const index::Prefer prefer = preference(schema.kind, in_force);
-  // An index that compares a few rows exactly needs no device, and no rows on one.
-  const bool is_scan =
-      prefer == index::Prefer::kExact || data.indexes[search.field].type == flat_index();
-  const index::SearchContext context{environment.cancel, environment.executor, prefer,
-                                     data.sealed && is_scan ? environment.devices : nullptr,
-                                     report != nullptr ? &report->ways : nullptr};
+  const index::SearchContext context{
+      environment.cancel, environment.executor, preference(schema.kind, in_force),
+      data.sealed ? environment.devices : nullptr, report != nullptr ? &report->ways : nullptr};
   QV_TRY(search_index(search, of_present, searcher, context, filter.view(), heaps, work));
   if (report != nullptr) {
     report->filter_us = filter_seconds * 1e6;

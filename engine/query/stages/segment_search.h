@@ -27,6 +27,11 @@ struct FieldSearch {
   RecallReport* recall = nullptr;
 };
 
+/// Whether all vectors are compared, as stored.
+[[nodiscard]] inline bool is_exact_search(FieldKind kind, const SearchParams& params) {
+  return params.exact || (params.ignore_codes && kind != FieldKind::kSparse);
+}
+
 /// Of all segments of the snapshot.
 [[nodiscard]] FieldPoints points_of(const Snapshot& snapshot, std::size_t field);
 
