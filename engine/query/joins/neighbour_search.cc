@@ -7,6 +7,7 @@
 #include "base/mutex.h"
 #include "engine/indexing/index_params.h"
 #include "engine/indexing/indexes.h"
+#include "engine/query/stages/segment_search.h"
 #include "index/exact/searcher.h"
 
 namespace quiver::engine {
