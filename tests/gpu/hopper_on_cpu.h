@@ -127,7 +127,7 @@ struct OpenProducts {
   ProductsOnCpu begun;
   std::vector<ProductsOnCpu> groups;
 };
-inline std::map<unsigned, OpenProducts> products_of_block;  ///< by thread
+inline OpenProducts products_of_block[1024];  ///< by thread, which alone uses its own
 inline OpenProducts& open_products() { return products_of_block[threadIdx.x]; }
 
 inline void begin_products() {}
