@@ -220,40 +220,6 @@ qv_status copy_inputs(const qv_dense& job, const DenseShape& shape, const DenseI
   return QV_DONE;
 }
 
-/// By the products of four warps if the device has them and the job fits, else as every device does.
-qv_status launch(const qv_device& device, const DenseShape& shape, const DenseMemory& memory, cudaStream_t stream) {
-  const WidePlan plan = wide_plan(shape.stride, shape.n_queries, device.has_wide ? device.most_shared : 0);
-  WideMaps maps;
-  if (plan.n_columns == 0 || !make_maps(shape, memory, plan, maps)) return launch_dense(shape, memory, stream);
-  return launch_dense(shape, memory, stream, [&](bool is_sample) {
-    return launch_wide(is_sample, shape, memory, plan, maps, device.n_multiprocessors, stream);
-  });
-}
-
-/// After all of a job was queued, or some of it.
-qv_status end_start(qv_lane& lane, qv_status status) {
-  if (status == QV_DONE) return status_of(cudaEventRecord(lane.done, lane.stream));
-  cudaStreamSynchronize(lane.stream);  // a part of the job may run, and read the caller's memory
-  return status;
-}
-
-qv_status start_dense(qv_lane* lane, const qv_dense* job) {
-  QV_CUDA(cudaSetDevice(lane->device->number));
-  if (job->n_queries == 0) return QV_NOT;
-  const DenseRows rows = {job->part->codes, job->part->rows, job->part->shape.n_rows, job->part->shape.stride};
-  const DenseShape shape = shape_of(*job, rows);
-  DenseInputs inputs = {};
-  Pieces size(nullptr);
-  memory_of(*job, rows, shape, size, inputs);
-  qv_status status = grow_workspace(*lane, size.used());
-  if (status != QV_DONE) return status;
-  Pieces pieces(lane->workspace);
-  const DenseMemory memory = memory_of(*job, rows, shape, pieces, inputs);
-  status = copy_inputs(*job, shape, inputs, lane->stream);
-  if (status == QV_DONE) status = launch(*lane->device, shape, memory, lane->stream);
-  return end_start(*lane, status);
-}
-
 qv_status copy_inputs(const qv_documents& job, const DocumentShape& shape, const DocumentInputs& inputs,
                       cudaStream_t stream) {
   const uint64_t n_bytes = uint64_t{shape.n_groups} * QV_TOKEN_GROUP * shape.stride;
@@ -268,6 +234,43 @@ qv_status copy_inputs(const qv_documents& job, const DocumentShape& shape, const
   return QV_DONE;
 }
 
+/// By the products of four warps if the device has them and the job fits, else as every device does.
+qv_status launch(const qv_device& device, const DenseShape& shape, const DenseMemory& memory, cudaStream_t stream) {
+  const WidePlan plan = wide_plan(shape.stride, shape.n_queries, device.has_wide ? device.most_shared : 0);
+  WideMaps maps;
+  if (plan.n_columns == 0 || !make_maps(shape, memory, plan, maps)) return launch_dense(shape, memory, stream);
+  return launch_dense(shape, memory, stream, [&](bool is_sample) {
+    return launch_wide(is_sample, shape, memory, plan, maps, device.n_multiprocessors, stream);
+  });
+}
+
+/// Makes room in the lane, copies the inputs there, and queues the kernels by `launch_kernels(memory)`.
+template <class Inputs, class Job, class Rows, class Shape, class Launch>
+qv_status queue_job(qv_lane& lane, const Job& job, const Rows& rows, const Shape& shape, const Launch& launch_kernels) {
+  Inputs inputs = {};
+  Pieces size(nullptr);
+  memory_of(job, rows, shape, size, inputs);
+  qv_status status = grow_workspace(lane, size.used());
+  if (status != QV_DONE) return status;
+  Pieces pieces(lane.workspace);
+  const auto memory = memory_of(job, rows, shape, pieces, inputs);
+  status = copy_inputs(job, shape, inputs, lane.stream);
+  if (status == QV_DONE) status = launch_kernels(memory);
+  if (status == QV_DONE) return status_of(cudaEventRecord(lane.done, lane.stream));
+  cudaStreamSynchronize(lane.stream);  // a part of the job may run, and read the caller's memory
+  return status;
+}
+
+qv_status start_dense(qv_lane* lane, const qv_dense* job) {
+  QV_CUDA(cudaSetDevice(lane->device->number));
+  if (job->n_queries == 0) return QV_NOT;
+  const DenseRows rows = {job->part->codes, job->part->rows, job->part->shape.n_rows, job->part->shape.stride};
+  const DenseShape shape = shape_of(*job, rows);
+  return queue_job<DenseInputs>(*lane, *job, rows, shape, [&](const DenseMemory& memory) {
+    return launch(*lane->device, shape, memory, lane->stream);
+  });
+}
+
 qv_status start_documents(qv_lane* lane, const qv_documents* job) {
   QV_CUDA(cudaSetDevice(lane->device->number));
   if (job->n_queries == 0) return QV_NOT;
@@ -275,16 +278,9 @@ qv_status start_documents(qv_lane* lane, const qv_documents* job) {
   const DocumentRows rows = {part.codes, part.documents, part.shape.n_documents, part.shape.stride};
   const DocumentShape shape = shape_of(*job, rows, lane->device->most_shared);
   if (shape.tile_groups == 0) return QV_NOT;
-  DocumentInputs inputs = {};
-  Pieces size(nullptr);
-  memory_of(*job, rows, shape, size, inputs);
-  qv_status status = grow_workspace(*lane, size.used());
-  if (status != QV_DONE) return status;
-  Pieces pieces(lane->workspace);
-  const DocumentMemory memory = memory_of(*job, rows, shape, pieces, inputs);
-  status = copy_inputs(*job, shape, inputs, lane->stream);
-  if (status == QV_DONE) status = launch_documents(shape, memory, lane->stream);
-  return end_start(*lane, status);
+  return queue_job<DocumentInputs>(*lane, *job, rows, shape, [&](const DocumentMemory& memory) {
+    return launch_documents(shape, memory, lane->stream);
+  });
 }
 
 qv_status wait_for_job(qv_lane* lane, uint32_t us) {

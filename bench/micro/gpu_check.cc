@@ -237,32 +237,45 @@ double percentile(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
+/// Rounds of a search whose rows are on the device.
+struct Timed {
+  std::vector<double> times;  ///< ms
+  index::WorkCounters work;   ///< of a round
+  std::size_t different = 0;  ///< answers
+
+  [[nodiscard]] double median() const { return percentile(times, 0.5); }
+  [[nodiscard]] double spread() const { return percentile(times, 0.9) - percentile(times, 0.1); }
+};
+
+Timed time_rounds(const Search& search, gpu::Devices& devices, const Answer& wanted) {
+  static_cast<void>(search.ask(&devices));
+  devices.wait_for_loading();
+  Timed timed;
+  for (int i = 0; i < kRounds; ++i) {
+    const auto answer = search.ask(&devices);
+    timed.different += n_different(answer, wanted);
+    timed.times.push_back(answer.ms);
+    timed.work = answer.work;
+  }
+  return timed;
+}
+
 /// Times a shape and prints it; returns the number of answers that differ.
 std::size_t time_shape(gpu::Devices& devices, const Values& rows, const Values& queries,
                        std::size_t n_queries, std::size_t k) {
   const Search search(column_of(rows, rows.n(), DType::kF32, Metric::kDot), queries, n_queries, k);
-  static_cast<void>(search.ask(&devices));
-  devices.wait_for_loading();
   const auto cpu = search.ask(nullptr);
   const std::uint64_t before = n_device_queries(devices);
-  std::vector<double> times;
-  std::size_t different = 0;
-  index::WorkCounters work;
-  for (int i = 0; i < kRounds; ++i) {
-    const auto answer = search.ask(&devices);
-    different += n_different(answer, cpu);
-    times.push_back(answer.ms);
-    work = answer.work;
-  }
+  const Timed timed = time_rounds(search, devices, cpu);
   const auto n = static_cast<double>(n_queries);
   fmt::print(
       R"({{"step": "dense", "rows": {}, "dim": {}, "queries": {}, "k": {}, "cpu_ms": {:.3f}, "device_ms": {:.3f}, "spread_ms": {:.3f}, "device_queries": {}, "scored_exactly": {:.1f}, "different": {}}})"
       "\n",
-      rows.n(), rows.dim, n_queries, k, cpu.ms, percentile(times, 0.5),
-      percentile(times, 0.9) - percentile(times, 0.1), n_device_queries(devices) - before,
-      static_cast<double>(work.n_rows_scored) / n, different);
+      rows.n(), rows.dim, n_queries, k, cpu.ms, timed.median(), timed.spread(),
+      n_device_queries(devices) - before, static_cast<double>(timed.work.n_rows_scored) / n,
+      timed.different);
   std::fflush(stdout);
-  return different;
+  return timed.different;
 }
 
 /// Times exact MaxSim of queries of 32 tokens with `n_documents` of about 100 tokens and 128
@@ -277,23 +290,15 @@ std::size_t time_documents(gpu::Devices& devices, std::size_t n_documents) {
   const auto cpu = Search(column, queries, kOnCpu, kQueryTokens, 10).ask(nullptr);
   std::size_t different = 0;
   for (const std::size_t n_queries : {std::size_t{1}, kOnCpu, std::size_t{64}}) {
-    const Search search(column, queries, n_queries, kQueryTokens, 10);
-    static_cast<void>(search.ask(&devices));
-    devices.wait_for_loading();
-    std::vector<double> times;
-    index::WorkCounters work;
-    for (int i = 0; i < kRounds; ++i) {
-      const auto answer = search.ask(&devices);
-      different += n_different(answer, cpu);
-      times.push_back(answer.ms);
-      work = answer.work;
-    }
+    const Timed timed =
+        time_rounds(Search(column, queries, n_queries, kQueryTokens, 10), devices, cpu);
+    different += timed.different;
     fmt::print(
         R"({{"step": "documents", "documents": {}, "tokens": {}, "dim": {}, "queries": {}, "query_tokens": {}, "k": 10, "cpu_ms_a_query": {:.3f}, "device_ms": {:.3f}, "spread_ms": {:.3f}, "scored_exactly": {:.1f}, "different": {}}})"
         "\n",
         n_documents, column.multi().tokens.rows().n_rows, kDim, n_queries, kQueryTokens,
-        cpu.ms / kOnCpu, percentile(times, 0.5), percentile(times, 0.9) - percentile(times, 0.1),
-        static_cast<double>(work.n_rows_scored) / static_cast<double>(n_queries), different);
+        cpu.ms / kOnCpu, timed.median(), timed.spread(),
+        static_cast<double>(timed.work.n_rows_scored) / static_cast<double>(n_queries), different);
     std::fflush(stdout);
   }
   return different;

@@ -18,15 +18,6 @@ struct TokenQuery {
   std::uint32_t k;
 };
 
-std::vector<float> random_query_tokens(std::uint32_t n, std::uint32_t dim, Random& random) {
-  std::vector<float> tokens;
-  for (std::uint32_t i = 0; i < n; ++i) {
-    const auto token = gpu::testing::random_vector(dim, Kind::kNormal, random);
-    tokens.insert(tokens.end(), token.begin(), token.end());
-  }
-  return tokens;
-}
-
 /// A block's shared memory. 24 KiB: not even eight groups of many dimensions fit.
 constexpr std::uint32_t kMostShared = 24 * 1024;
 
@@ -77,14 +68,7 @@ gpu::RowLists run_documents(const gpu::Documents& stored, const std::vector<Toke
   std::copy(facts.begin(), facts.end(), inputs.queries);
   if (inputs.allowed != nullptr) std::copy(allowed.begin(), allowed.end(), inputs.allowed);
   EXPECT_EQ(launch_documents(shape, memory, nullptr), QV_DONE);
-  gpu::RowLists lists(queries.size());
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    if (n[i] == QV_NOT_CERTIFIED) continue;
-    EXPECT_LE(n[i], capacity);
-    auto& list = lists[i].emplace(out.begin() + i * capacity, out.begin() + i * capacity + n[i]);
-    std::sort(list.begin(), list.end());
-  }
-  return lists;
+  return gpu::testing::lists_of(out, n, capacity);
 }
 
 TEST(CudaDocuments, NameAllOfTheBest) {
@@ -110,19 +94,14 @@ TEST(CudaDocuments, NameAllOfTheBest) {
       const auto stored = gpu::testing::random_documents(n, most, dim, DType::kF32, kind, random);
       std::vector<TokenQuery> queries;
       for (const std::uint32_t tokens : query_tokens) {
-        queries.push_back({random_query_tokens(tokens, dim, random), 1 + tokens % 7});
+        queries.push_back({gpu::testing::random_tokens(tokens, dim, random), 1 + tokens % 7});
       }
       std::vector<std::uint64_t> allowed;
       for (std::uint32_t i = 0; is_filtered && i < n; i += 64) {
         allowed.push_back(std::uint64_t{random()} << 32 | random());
       }
       const auto lists = run_documents(stored, queries, allowed, 500, tile_groups);
-      std::vector<std::uint64_t> there =
-          allowed.empty() ? std::vector<std::uint64_t>((n + 63) / 64, ~std::uint64_t{0}) : allowed;
-      for (std::uint32_t i = 0; i < n; ++i) {
-        const bool has_tokens = stored.offsets[i] != stored.offsets[i + 1];
-        if (!has_tokens) there[i / 64] &= ~(std::uint64_t{1} << i % 64);
-      }
+      const auto there = gpu::testing::with_tokens(stored, allowed);
       for (std::size_t q = 0; q < queries.size(); ++q) {
         ASSERT_TRUE(lists[q]);
         gpu::testing::expect_complete(

@@ -93,14 +93,7 @@ gpu::RowLists run(Columns columns, const Device& device, const gpu::DenseRows& s
   std::copy(facts.begin(), facts.end(), inputs.queries);
   if (inputs.allowed != nullptr) std::copy(allowed.begin(), allowed.end(), inputs.allowed);
   EXPECT_EQ(launch(columns, shape, memory), QV_DONE);
-  gpu::RowLists lists(queries.size());
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    if (n[i] == QV_NOT_CERTIFIED) continue;
-    EXPECT_LE(n[i], capacity);
-    auto& list = lists[i].emplace(out.begin() + i * capacity, out.begin() + i * capacity + n[i]);
-    std::sort(list.begin(), list.end());
-  }
-  return lists;
+  return gpu::testing::lists_of(out, n, capacity);
 }
 
 std::vector<Query> random_queries(std::size_t n, std::uint32_t dim, Random& random) {

@@ -140,6 +140,16 @@ inline void copy_16(int8_t* to, const int8_t* from) { std::memcpy(to, from, 16);
 inline void end_copies() {}
 inline void wait_for_copies_but_one() {}
 
+/// Shows the lane's registers to the others of its warp, which have shown theirs when it returns.
+inline WarpOnCpu& show_operands(const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  WarpOnCpu& warp = this_warp();
+  const unsigned lane = threadIdx.x % 32;
+  std::memcpy(warp.a[lane], a, sizeof a);
+  std::memcpy(warp.b[lane], b, sizeof b);
+  warp.barrier.arrive_and_wait();
+  return warp;
+}
+
 /// Byte `i` of registers that hold four bytes each.
 inline int byte_of(const uint32_t* registers, unsigned i) {
   return static_cast<int8_t>(registers[i / 4] >> (8 * (i % 4)));
@@ -150,11 +160,8 @@ inline int byte_of(const uint32_t* registers, unsigned i) {
 /// + i % 4, plus 16 from i = 8 on. Element i of B is in row threadID * 4 + i % 4, plus 16 from i =
 /// 4 on, and in column groupID.
 inline void multiply(int (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-  WarpOnCpu& warp = this_warp();
+  WarpOnCpu& warp = show_operands(a, b);
   const unsigned lane = threadIdx.x % 32;
-  std::memcpy(warp.a[lane], a, sizeof a);
-  std::memcpy(warp.b[lane], b, sizeof b);
-  warp.barrier.arrive_and_wait();
   for (unsigned i = 0; i < 4; ++i) {
     const unsigned row = lane / 4 + (i < 2 ? 0 : 8);
     const unsigned column = lane % 4 * 2 + (i & 1);
@@ -193,11 +200,8 @@ inline float sum_of_aligned(const double (&values)[17]) {
 /// 4) and [6, 8), and in column threadID * 2 + i % 2, plus 8 from i = 4 on. Element i of B is in
 /// row threadID * 2 + i % 2, plus 8 from i = 2 on, and in column groupID.
 inline void multiply_halves(float (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-  WarpOnCpu& warp = this_warp();
+  WarpOnCpu& warp = show_operands(a, b);
   const unsigned lane = threadIdx.x % 32;
-  std::memcpy(warp.a[lane], a, sizeof a);
-  std::memcpy(warp.b[lane], b, sizeof b);
-  warp.barrier.arrive_and_wait();
   for (unsigned i = 0; i < 4; ++i) {
     const unsigned row = lane / 4 + (i < 2 ? 0 : 8);
     const unsigned column = lane % 4 * 2 + (i & 1);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <type_traits>
 
 #include "gpu/document_job.h"
 #include "tests/gpu/support.h"
@@ -14,10 +15,12 @@ namespace quiver::gpu::testing {
 namespace {
 
 /// Asks for one query until its rows are there.
-RowLists find(Devices& devices, Slot& slot, const DenseRows& rows,
+template <class Rows>
+RowLists find(Devices& devices, Slot& slot, const Rows& rows,
               const std::vector<std::vector<float>>& queries, std::uint64_t k,
               const std::vector<std::uint64_t>& allowed = {}) {
-  std::vector<DenseQuery> asked;
+  constexpr bool is_dense = std::is_same_v<Rows, DenseRows>;
+  std::vector<std::conditional_t<is_dense, DenseQuery, DocumentQuery>> asked;
   for (const auto& query : queries) asked.push_back({query, k});
   const Cancel cancel;
   const std::uint64_t* bits = allowed.empty() ? nullptr : allowed.data();
@@ -171,42 +174,6 @@ TEST(Dense, SeveralThreadsPrepareManyQueries) {
   EXPECT_TRUE(alone[98]);
 }
 
-/// As `find` for rows.
-RowLists find_documents(Devices& devices, Slot& slot, const Documents& documents,
-                        const std::vector<std::vector<float>>& queries, std::uint64_t k,
-                        const std::vector<std::uint64_t>& allowed = {}) {
-  std::vector<DocumentQuery> asked;
-  for (const auto& query : queries) asked.push_back({query, k});
-  const Cancel cancel;
-  const std::uint64_t* bits = allowed.empty() ? nullptr : allowed.data();
-  auto lists = devices.find_best(slot, documents, asked, bits, cancel);
-  devices.wait_for_loading();
-  if (lists && !lists->front()) lists = devices.find_best(slot, documents, asked, bits, cancel);
-  EXPECT_TRUE(lists) << lists.error().to_string();
-  return lists ? *std::move(lists) : RowLists(queries.size());
-}
-
-std::vector<float> random_query(std::uint32_t n_tokens, std::uint32_t dim, Random& random) {
-  std::vector<float> query;
-  for (std::uint32_t i = 0; i < n_tokens; ++i) {
-    const auto token = random_vector(dim, Kind::kNormal, random);
-    query.insert(query.end(), token.begin(), token.end());
-  }
-  return query;
-}
-
-/// Bits of the documents that have tokens, as searches ask for no others.
-std::vector<std::uint64_t> with_tokens(const Documents& documents,
-                                       std::vector<std::uint64_t> allowed) {
-  if (allowed.empty()) allowed.assign((documents.n() + 63) / 64, ~std::uint64_t{0});
-  for (std::size_t i = 0; i < documents.n(); ++i) {
-    if (documents.offsets[i] == documents.offsets[i + 1]) {
-      allowed[i / 64] &= ~(std::uint64_t{1} << i % 64);
-    }
-  }
-  return allowed;
-}
-
 TEST(LateInteraction, NamesAllOfTheBestDocuments) {
   const auto devices = open_emulated();
   Random random(41);
@@ -224,15 +191,15 @@ TEST(LateInteraction, NamesAllOfTheBestDocuments) {
       SCOPED_TRACE(::testing::Message()
                    << n << " documents, dim " << dim << ", kind " << static_cast<int>(kind));
       const auto documents = random_documents(n, most, dim, dtype, kind, random);
-      const std::vector<std::vector<float>> queries = {random_query(1, dim, random),
-                                                       random_query(12, dim, random),
-                                                       random_query(70, dim, random)};
+      const std::vector<std::vector<float>> queries = {random_tokens(1, dim, random),
+                                                       random_tokens(12, dim, random),
+                                                       random_tokens(70, dim, random)};
       Slot slot;
       for (const std::uint64_t k : {std::uint64_t{1}, std::uint64_t{10}, std::uint64_t{n} + 3}) {
         for (const double share : {1.0, 0.3, 0.0}) {
           const auto allowed =
               share == 1 ? std::vector<std::uint64_t>() : random_bits(n, share, random);
-          const auto lists = find_documents(*devices, slot, documents, queries, k, allowed);
+          const auto lists = find(*devices, slot, documents, queries, k, allowed);
           for (std::size_t q = 0; q < queries.size(); ++q) {
             ASSERT_TRUE(lists[q]);
             expect_complete(*lists[q], all_scores(documents, queries[q]), k,
@@ -249,8 +216,8 @@ TEST(LateInteraction, NamesFewDocuments) {
   Random random(42);
   const auto documents = random_documents(1000, 12, 64, DType::kF32, Kind::kNormal, random);
   Slot slot;
-  const auto lists = find_documents(
-      *devices, slot, documents, {random_query(16, 64, random), random_query(30, 64, random)}, 10);
+  const auto lists = find(*devices, slot, documents,
+                          {random_tokens(16, 64, random), random_tokens(30, 64, random)}, 10);
   for (const auto& list : lists) {
     ASSERT_TRUE(list);
     EXPECT_LT(list->size(), 16U);
@@ -269,10 +236,10 @@ TEST(LateInteraction, WhatADeviceCannotTellIsLeftToTheCaller) {
   Random random(43);
   const auto equal = random_documents(3000, 3, 4, DType::kF32, Kind::kAllEqual, random);
   Slot slot;
-  auto lists = find_documents(*devices, slot, equal, {{1, 2, 3, 4}}, 10);
+  auto lists = find(*devices, slot, equal, {{1, 2, 3, 4}}, 10);
   EXPECT_FALSE(lists[0]);
   EXPECT_EQ(n_fallbacks(*devices, Fallback::kUncertain), 1U);
-  lists = find_documents(*devices, slot, equal, {{0, 0, 0, 0}}, 10);
+  lists = find(*devices, slot, equal, {{0, 0, 0, 0}}, 10);
   EXPECT_FALSE(lists[0]);
   EXPECT_GE(n_fallbacks(*devices, Fallback::kQuery), 1U);
 
@@ -283,7 +250,7 @@ TEST(LateInteraction, WhatADeviceCannotTellIsLeftToTheCaller) {
   values.bytes = SharedBytes::of(std::move(bytes));
   values.tokens.data = values.bytes.data();
   Slot other;
-  EXPECT_FALSE(find_documents(*devices, other, values, {{1, 2, 3, 4}}, 3)[0]);
+  EXPECT_FALSE(find(*devices, other, values, {{1, 2, 3, 4}}, 3)[0]);
   EXPECT_GE(n_fallbacks(*devices, Fallback::kRows), 1U);
 }
 
@@ -310,11 +277,11 @@ TEST(LateInteraction, ManyQueriesAreSeveralJobs) {
   Random random(44);
   const auto documents = random_documents(50, 6, 8, DType::kF32, Kind::kNormal, random);
   std::vector<std::vector<float>> queries;
-  for (std::uint32_t i = 0; i < 150; ++i) queries.push_back(random_query(1 + i % 9, 8, random));
+  for (std::uint32_t i = 0; i < 150; ++i) queries.push_back(random_tokens(1 + i % 9, 8, random));
   Slot slot;
-  find_documents(*devices, slot, documents, {queries[0]}, 4);
+  find(*devices, slot, documents, {queries[0]}, 4);
   const std::uint64_t before = devices->report().devices[0].n_done;
-  const auto lists = find_documents(*devices, slot, documents, queries, 4);
+  const auto lists = find(*devices, slot, documents, queries, 4);
   for (std::size_t q = 0; q < queries.size(); ++q) {
     ASSERT_TRUE(lists[q]);
     expect_complete(*lists[q], all_scores(documents, queries[q]), 4, with_tokens(documents, {}));
@@ -549,11 +516,11 @@ TEST(Faults, EveryCallMayFail) {
 TEST(Faults, EveryCallAboutDocumentsMayFail) {
   Random random(45);
   const auto documents = random_documents(200, 6, 8, DType::kF32, Kind::kNormal, random);
-  const auto query = random_query(5, 8, random);
+  const auto query = random_tokens(5, 8, random);
   const auto scores = all_scores(documents, query);
   let_every_call_fail([&](Devices& devices) {
     Slot slot;
-    const auto lists = find_documents(devices, slot, documents, {query}, 7);
+    const auto lists = find(devices, slot, documents, {query}, 7);
     if (lists[0]) expect_complete(*lists[0], scores, 7, with_tokens(documents, {}));
   });
 }

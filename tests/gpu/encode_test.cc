@@ -83,16 +83,6 @@ TEST(Encode, RefusesWhatHasNoBound) {
   }
 }
 
-/// `[n_tokens, dim]`.
-std::vector<float> random_tokens(std::uint32_t n, std::uint32_t dim, Random& random) {
-  std::vector<float> tokens;
-  for (std::uint32_t i = 0; i < n; ++i) {
-    const auto token = random_vector(dim, Kind::kNormal, random);
-    tokens.insert(tokens.end(), token.begin(), token.end());
-  }
-  return tokens;
-}
-
 /// MaxSim of halves, `[n, stride]` each.
 double score_of(const std::uint16_t* query, std::size_t n_query, const std::uint16_t* document,
                 std::size_t n_document, std::size_t stride) {

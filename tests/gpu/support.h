@@ -81,6 +81,29 @@ inline Documents random_documents(std::uint32_t n, std::uint32_t most, std::uint
   return {std::move(tokens.bytes), tokens.view, SharedSpan<std::uint64_t>::of(std::move(offsets))};
 }
 
+/// `[n, dim]`, row-major.
+inline std::vector<float> random_tokens(std::uint32_t n, std::uint32_t dim, Random& random) {
+  std::vector<float> tokens;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const auto token = random_vector(dim, Kind::kNormal, random);
+    tokens.insert(tokens.end(), token.begin(), token.end());
+  }
+  return tokens;
+}
+
+/// Bits of the documents that have tokens and are allowed, as searches ask for no others. No bits:
+/// all are allowed.
+inline std::vector<std::uint64_t> with_tokens(const Documents& documents,
+                                              std::vector<std::uint64_t> allowed) {
+  if (allowed.empty()) allowed.assign((documents.n() + 63) / 64, ~std::uint64_t{0});
+  for (std::size_t i = 0; i < documents.n(); ++i) {
+    if (documents.offsets[i] == documents.offsets[i + 1]) {
+      allowed[i / 64] &= ~(std::uint64_t{1} << i % 64);
+    }
+  }
+  return allowed;
+}
+
 /// Scores by the kernels of the CPU; -infinity without tokens. `query`: `[n_tokens, dim]`.
 inline std::vector<float> all_scores(const Documents& documents, const std::vector<float>& query) {
   const std::uint32_t dim = documents.tokens.dim;
@@ -97,6 +120,20 @@ inline std::vector<float> all_scores(const Documents& documents, const std::vect
                                      documents.tokens.stride_bytes, n));
   }
   return scores;
+}
+
+/// What a kernel named: `rows` are `[n_rows.size(), capacity]`; nullopt where it is not certain.
+inline RowLists lists_of(const std::vector<std::uint32_t>& rows,
+                         const std::vector<std::uint32_t>& n_rows, std::uint32_t capacity) {
+  RowLists lists(n_rows.size());
+  for (std::size_t i = 0; i < n_rows.size(); ++i) {
+    if (n_rows[i] == QV_NOT_CERTIFIED) continue;
+    EXPECT_LE(n_rows[i], capacity);
+    const auto first = rows.begin() + static_cast<std::ptrdiff_t>(i * capacity);
+    auto& list = lists[i].emplace(first, first + n_rows[i]);
+    std::sort(list.begin(), list.end());
+  }
+  return lists;
 }
 
 inline bool is_set(const std::vector<std::uint64_t>& bits, std::uint32_t row) {
