@@ -24,6 +24,20 @@ Code code_of(int error_number) {
     case ENOSPC:
     case EDQUOT:
       return Code::kResourceExhausted;
+    // The disk, or the system for lack of something: the same call may succeed later.
+    case EIO:
+    case EUCLEAN:
+    case EBADMSG:
+    case EROFS:
+    case ENODEV:
+    case ENXIO:
+    case ESTALE:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case EAGAIN:
+    case EBUSY:
+      return Code::kUnavailable;
     default:
       return Code::kInternal;
   }

@@ -161,8 +161,8 @@ struct DirectoryEntry {
 
 /// One directory. Names are plain: not empty, no '/', not "." or ".." (else kInvalidArgument).
 /// Errors: kNotFound, kAlreadyExists, kResourceExhausted ("no space left on device"), kDataLoss if
-/// the disk cannot read its contents, kInternal for the rest. The text has path, operation and
-/// reason.
+/// the disk cannot read its contents, kUnavailable if the disk fails otherwise or the system lacks
+/// something, kInternal for the rest. The text has path, operation and reason.
 /// Thread-safe for calls on different names. A handle does not follow a rename of its directory:
 /// open it again.
 class Directory {

@@ -165,7 +165,8 @@ QV_PORTS(to_bytes_512,
 // clang-format on
 
 /// 64 look-ups a step of a table in L1, by gather instructions of 16 and of 8.
-inline float g_table[4096];
+inline constexpr std::uint32_t kLastWeight = 4095;
+inline float g_table[kLastWeight + 1];
 inline const auto g_indices = [] {
   std::array<std::uint32_t, 64> indices{};
   for (std::uint32_t i = 0; i < 64; ++i) indices[i] = (i * 2654435761U) >> 20;

@@ -162,7 +162,8 @@ void add_sparse(Steps& steps) {
                      [=](K k) {
                        const auto score = k.records.score[0][static_cast<std::size_t>(type)];
                        for (std::size_t i = 0; i < kEntries; i += kRecord) {
-                         g_sink = score(g_table, terms + i * 2, values + i * value_bytes, kRecord);
+                         g_sink = score(g_table, kLastWeight, terms + i * 2,
+                                        values + i * value_bytes, kRecord);
                        }
                      }});
   };
@@ -180,7 +181,8 @@ void add_sparse(Steps& steps) {
                    {gather_8, 64},
                    [=](K k) {
                      for (std::size_t i = 0; i < kEntries / kRecord; ++i) {
-                       g_sink = k.records.score_gaps(g_table, gaps + i * kBytes, kRecord);
+                       g_sink =
+                           k.records.score_gaps(g_table, kLastWeight, gaps + i * kBytes, kRecord);
                      }
                    }});
 }

@@ -26,17 +26,13 @@ const char* name_of(Codec codec) {
   return "unknown";
 }
 
-constexpr std::size_t kNarrowTerms = 65'536;
-
 /// Query weights by term number, as `Records::score` reads them. Each thread has one table per
 /// number; tables are zero between uses.
 class WeightTable {
  public:
   WeightTable(std::span<const QueryTerm> terms, std::uint32_t n_terms, std::size_t number = 0)
       : terms_(terms), table_(table(number)) {
-    // Room for every term of 16 bits: one that is damaged in a mapped file has weight 0.
-    const std::size_t n = std::max<std::size_t>(std::size_t{n_terms} + 1, kNarrowTerms);
-    if (table_.size() < n) table_.resize(n);
+    if (table_.size() < std::size_t{n_terms} + 1) table_.resize(std::size_t{n_terms} + 1);
     for (const auto& term : terms_) table_[term.term] = term.weight;
   }
   ~WeightTable() {

@@ -34,6 +34,11 @@ __m256 load_values(const std::uint8_t* codes) {
       _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes))));
 }
 
+/// The weights of terms; terms above `most` count as `most`.
+__m256 gather(const float* table, __m256i terms, __m256i most) {
+  return _mm256_i32gather_ps(table, _mm256_min_epu32(terms, most), 4);
+}
+
 float total(__m256 lanes) {
   const __m128 four = _mm_add_ps(_mm256_castps256_ps128(lanes), _mm256_extractf128_ps(lanes, 1));
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
@@ -41,14 +46,16 @@ float total(__m256 lanes) {
 }
 
 template <class Term, class Value>
-float score(const float* table, const std::byte* terms, const std::byte* values, std::size_t n) {
+float score(const float* table, std::uint32_t last, const std::byte* terms, const std::byte* values,
+            std::size_t n) {
+  const __m256i most = _mm256_set1_epi32(static_cast<int>(last));
   const auto* term = reinterpret_cast<const Term*>(terms);
   const auto* value = reinterpret_cast<const Value*>(values);
   __m256 even = _mm256_setzero_ps();
   __m256 odd = _mm256_setzero_ps();
   for (std::size_t i = 0; i < n; i += 16) {
-    const __m256 a = _mm256_i32gather_ps(table, load_terms(term + i), 4);
-    const __m256 b = _mm256_i32gather_ps(table, load_terms(term + i + 8), 4);
+    const __m256 a = gather(table, load_terms(term + i), most);
+    const __m256 b = gather(table, load_terms(term + i + 8), most);
     even = _mm256_fmadd_ps(a, load_values(value + i), even);
     odd = _mm256_fmadd_ps(b, load_values(value + i + 8), odd);
   }
@@ -83,11 +90,12 @@ __m256i running_sums(__m256i lanes) {
   return _mm256_add_epi32(lanes, _mm256_shuffle_epi32(low, 0xFF));
 }
 
-float score_gaps(const float* table, const std::byte* record, std::size_t n) {
+float score_gaps(const float* table, std::uint32_t last, const std::byte* record, std::size_t n) {
   const auto* is_wide = reinterpret_cast<const std::uint8_t*>(record);
   const std::uint8_t* codes = is_wide + n / 8;
   const std::uint8_t* gaps = codes + n;
-  const __m256i last = _mm256_set1_epi32(7);
+  const __m256i most = _mm256_set1_epi32(static_cast<int>(last));
+  const __m256i seventh = _mm256_set1_epi32(7);
   __m256i before = _mm256_setzero_si256();
   __m256 sum = _mm256_setzero_ps();
   for (std::size_t i = 0; i < n; i += 8) {
@@ -97,8 +105,8 @@ float score_gaps(const float* table, const std::byte* record, std::size_t n) {
     gaps += 8 + _mm_popcnt_u32(wide);
     const __m256i steps = _mm256_cvtepu16_epi32(_mm_shuffle_epi8(packed, _mm_load_si128(places)));
     const __m256i terms = _mm256_add_epi32(before, running_sums(steps));
-    before = _mm256_permutevar8x32_epi32(terms, last);
-    sum = _mm256_fmadd_ps(_mm256_i32gather_ps(table, terms, 4), load_values(codes + i), sum);
+    before = _mm256_permutevar8x32_epi32(terms, seventh);
+    sum = _mm256_fmadd_ps(gather(table, terms, most), load_values(codes + i), sum);
   }
   return total(sum);
 }

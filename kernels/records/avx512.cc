@@ -32,6 +32,11 @@ __m512 load_values(const std::uint8_t* codes) {
       _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes))));
 }
 
+/// The weights of terms; terms above `most` count as `most`.
+__m512 gather(const float* table, __m512i terms, __m512i most) {
+  return _mm512_i32gather_ps(_mm512_min_epu32(terms, most), table, 4);
+}
+
 float total(__m512 lanes) {
   const __m256 eight =
       _mm256_add_ps(_mm512_castps512_ps256(lanes), _mm512_extractf32x8_ps(lanes, 1));
@@ -41,20 +46,22 @@ float total(__m512 lanes) {
 }
 
 template <class Term, class Value>
-float score(const float* table, const std::byte* terms, const std::byte* values, std::size_t n) {
+float score(const float* table, std::uint32_t last, const std::byte* terms, const std::byte* values,
+            std::size_t n) {
+  const __m512i most = _mm512_set1_epi32(static_cast<int>(last));
   const auto* term = reinterpret_cast<const Term*>(terms);
   const auto* value = reinterpret_cast<const Value*>(values);
   __m512 even = _mm512_setzero_ps();
   __m512 odd = _mm512_setzero_ps();
   std::size_t i = 0;
   for (; i + 32 <= n; i += 32) {
-    const __m512 a = _mm512_i32gather_ps(load_terms(term + i), table, 4);
-    const __m512 b = _mm512_i32gather_ps(load_terms(term + i + 16), table, 4);
+    const __m512 a = gather(table, load_terms(term + i), most);
+    const __m512 b = gather(table, load_terms(term + i + 16), most);
     even = _mm512_fmadd_ps(a, load_values(value + i), even);
     odd = _mm512_fmadd_ps(b, load_values(value + i + 16), odd);
   }
   if (i < n) {
-    const __m512 a = _mm512_i32gather_ps(load_terms(term + i), table, 4);
+    const __m512 a = gather(table, load_terms(term + i), most);
     even = _mm512_fmadd_ps(a, load_values(value + i), even);
   }
   return total(_mm512_add_ps(even, odd));
@@ -69,11 +76,12 @@ __m512i running_sums(__m512i lanes) {
   return _mm512_add_epi32(lanes, _mm512_alignr_epi32(lanes, zero, 8));
 }
 
-float score_gaps(const float* table, const std::byte* record, std::size_t n) {
+float score_gaps(const float* table, std::uint32_t last, const std::byte* record, std::size_t n) {
   const auto* is_wide = reinterpret_cast<const std::uint16_t*>(record);
   const auto* codes = reinterpret_cast<const std::uint8_t*>(record) + n / 8;
   const std::uint8_t* gaps = codes + n;
-  const __m512i last = _mm512_set1_epi32(15);
+  const __m512i most = _mm512_set1_epi32(static_cast<int>(last));
+  const __m512i fifteenth = _mm512_set1_epi32(15);
   __m512i before = _mm512_setzero_si512();
   __m512 sum = _mm512_setzero_ps();
   for (std::size_t i = 0; i < n; i += 16) {
@@ -83,8 +91,8 @@ float score_gaps(const float* table, const std::byte* record, std::size_t n) {
     gaps += 16 + _mm_popcnt_u32(wide);
     const __m512i steps = _mm512_cvtepu16_epi32(_mm256_maskz_expand_epi8(present, packed));
     const __m512i terms = _mm512_add_epi32(before, running_sums(steps));
-    before = _mm512_permutexvar_epi32(last, terms);
-    sum = _mm512_fmadd_ps(_mm512_i32gather_ps(terms, table, 4), load_values(codes + i), sum);
+    before = _mm512_permutexvar_epi32(fifteenth, terms);
+    sum = _mm512_fmadd_ps(gather(table, terms, most), load_values(codes + i), sum);
   }
   return total(sum);
 }

@@ -50,10 +50,11 @@ Result<> fetch_snapshot(const Options& options, Snapshots& snapshots, const Snap
   }
   QV_TRY(check_host(from.host, options.snapshot_url_hosts));
   QV_TRY(auto receiver, snapshots.receive(scope, recovery.checksum));
-  const auto take = [&](std::string_view bytes) { return receiver->write(bytes); };
+  Result<> written;
+  const auto take = [&](std::string_view bytes) { return written = receiver->write(bytes); };
   const client::Endpoint endpoint{from.host, from.port, from.is_tls};
   auto fetched = client::download(endpoint, from.target, recovery.api_key, take);
-  if (!fetched && fetched.error().code() == Code::kUnavailable) {
+  if (written && !fetched && fetched.error().code() == Code::kUnavailable) {
     return fail(Code::kFailedPrecondition,
                 fmt::format("cannot fetch the snapshot: {}", fetched.error().message()));
   }

@@ -2,12 +2,14 @@
 import collections
 import os
 import random
+import struct
 import time
 
 from patience import patience
 
 DENSE_DIM, TOKEN_DIM, N_WORDS = 32, 16, 400
 FIELDS = ("", "words", "tokens")
+TRAILER, ENTRY = struct.Struct("<QIIQ8s"), struct.Struct("<IIQQQ")  # of a file of sections, and of one section in its table
 # Segments of this size have an index of each kind soon.
 ENV = {"QUIVER__OPTIMIZER__IDLE_SEAL_S": "0.05", "QUIVER__SCRUB__PERIOD_S": "0", "QUIVER__SCRUB__MB_PER_S": "4096"}
 
@@ -146,14 +148,27 @@ def kind_of(path):
     return f"{index.split('-')[2] if index.count('-') >= 2 else index}/{stem}" if index.startswith("index-") else stem
 
 
-def flip(path, rng):
-    """Changes one bit. Returns the place; None if the file is gone or empty."""
+def section_places(path):
+    """The middle of each section of a file of sections, and of its table (docs/formats/segment.md); of other files the middle."""
+    with open(path, "rb") as file:
+        bytes = file.read()
+    *_, magic = trailer = TRAILER.unpack(bytes[-TRAILER.size:]) if len(bytes) >= TRAILER.size else (b"",)
+    if not (magic.startswith(b"QV") and magic.endswith(b"END")):
+        return [len(bytes) // 2]
+    table_at, n_sections, *_ = trailer
+    entries = [ENTRY.unpack_from(bytes, table_at + i * ENTRY.size) for i in range(n_sections)]
+    places = [offset + size // 2 for _, _, offset, size, _ in entries if size]
+    return places + [table_at + n_sections * ENTRY.size // 2]
+
+
+def flip(path, rng, at=None):
+    """Changes one bit, at a random place or `at`. Returns the place; None if the file is gone or empty."""
     try:
         with open(path, "r+b", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
             if size == 0:
                 return None
-            at = rng.randrange(size)
+            at = rng.randrange(size) if at is None else at
             byte = os.pread(file.fileno(), 1, at)
             os.pwrite(file.fileno(), bytes([byte[0] ^ 1 << rng.randrange(8)]), at)
             return at

@@ -14,7 +14,7 @@ import signal
 import sys
 from pathlib import Path
 
-from flips import ENV, Model, cut, flip, scrub, wait_healed
+from flips import ENV, Model, cut, flip, scrub, section_places, wait_healed
 from patience import patience
 from quiver_server import Server
 from soak import Soak
@@ -103,6 +103,27 @@ class Flips:
         self.model.wait_for_rest()
         self.expect(self.model.look()[0], faults)
         return faults
+
+    def section_round(self, number, is_running):
+        """One bit in the section `number` of each file that has so many. Returns the number of files: each must be found."""
+        if not is_running:
+            self.server.stop()
+        places = [(path, section_places(path)) for path in sum(self.model.segment_files().values(), [])]
+        changed = [(path, of[number]) for path, of in places if number < len(of)]
+        for path, at in changed:
+            flip(path, self.rng, at)
+        self.counts["sections"] += len(changed)
+        if not is_running:
+            self.server.start()
+        else:
+            before = self.server.get("/v1/scrub").result["damages"]
+            scrub(self.server)
+            n_found = self.server.get("/v1/scrub").result["damages"] - before
+            assert n_found >= len(changed), f"{n_found} of {len(changed)} found in section {number} of {changed}"
+        self.expect(wait_healed(self.model), changed)
+        self.model.wait_for_rest()
+        self.expect(self.model.look()[0], changed)
+        return len(changed)
 
     def rows_round(self):
         """Files of rows, of which there is no second copy: answers are right or refused. The files are put back."""

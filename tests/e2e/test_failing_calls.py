@@ -7,7 +7,7 @@ import pytest
 
 from patience import comes_true
 
-SEED, N_SCRIPTS = 20261128, 12
+SEED, SCRIPTS_PER_KIND = 20261128, 2
 
 pytestmark = pytest.mark.skipif(failing_calls.library() is None, reason="needs scripts/build release failing_calls")
 
@@ -22,8 +22,8 @@ def hindered_server(new_server, tmp_path):
 def test_what_was_acknowledged_stays_and_what_was_refused_never_comes(new_server, tmp_path):
     server, calls = hindered_server(new_server, tmp_path)
     scripts = failing_calls.Scripts(server, calls, SEED)
-    for number in range(N_SCRIPTS):
-        what, n_failed = scripts.run(random.Random(f"{SEED}/{number}"))
+    for number, kind in enumerate(failing_calls.KINDS * SCRIPTS_PER_KIND):
+        what, n_failed = scripts.run(random.Random(f"{SEED}/{number}"), kind)
         print(f"seed {SEED}, script {number}: {what}: {n_failed} failed")
     server.stop()
 

@@ -33,6 +33,18 @@ def test_random_flips_and_cuts(new_server):
     damage.server.stop()
 
 
+def test_one_flip_in_each_section(new_server):
+    """A round changes the next section of every file: first while the server runs, then while it is stopped."""
+    damage = Flips(new_server(env=flips.ENV), 12, 300)
+    number, n_changed = 0, 1
+    while n_changed:
+        for is_running in (True, False):
+            n_changed = damage.section_round(number, is_running)
+        number += 1
+    assert number > 20 and damage.counts["sections"] > 120, damage.counts
+    damage.server.stop()
+
+
 def test_status_without_a_pass(new_server):
     server: Server = new_server(env=flips.ENV).start()
     assert server.get("/v1/scrub").result == {"status": "idle", "pass_bytes": 0, "pass_bytes_expected": 0, "bytes": 0,

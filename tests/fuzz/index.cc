@@ -30,9 +30,6 @@ using index::IndexType;
 constexpr std::uint64_t kSeed = 7;
 constexpr std::uint32_t kRows = 400;
 constexpr std::uint32_t kDim = 32;
-/// So many indexes, the first ones, stay within their files whatever changes after opening. Of the
-/// others some numbers are trusted: docs/reliability.md says so.
-constexpr std::size_t kStayInside = 2;
 
 struct File {
   std::string name;
@@ -184,7 +181,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<Change> changes((size - 1) / sizeof(Change));
   std::memcpy(changes.data(), data + 1, changes.size() * sizeof(Change));
   auto files = built.files();
-  if (data[0] >= 128 && number < kStayInside) {
+  if (data[0] >= 128) {
     (void)built.try_files(files, changes);
     return 0;
   }

@@ -22,7 +22,7 @@ TEST(FaultyDirectory, FailsTheNthOperation) {
   directory.inject({.operation = FileOperation::kSync, .nth = 2, .error_number = EIO});
   ASSERT_TRUE(directory.write_file("a", as_byte_span("x")));
   const auto failed = directory.write_file("b", as_byte_span("x"));
-  EXPECT_EQ(failed.error().code(), Code::kInternal);
+  EXPECT_EQ(failed.error().code(), Code::kUnavailable);
   EXPECT_NE(failed.error().message().find("sync"), std::string::npos);
   EXPECT_FALSE(directory.exists("b"));  // nothing of it stays
   ASSERT_TRUE(directory.write_file("b", as_byte_span("x")));

@@ -95,11 +95,12 @@ Result<Partition> open_partition(const SectionReader& reader, std::uint32_t dim,
   const std::uint64_t n_out = facts[0].n_out;
   const std::uint64_t n_rows = facts[0].n_rows;
   if (n_out > dim) return reader.damaged("a partition has more directions than dimensions");
-  QV_TRY(auto bits, reader.get<std::uint8_t>(kBits, number, n_out));
-  if (std::ranges::any_of(bits.span(), [](auto b) { return b > encoders::osq::kMaxBits; })) {
+  QV_TRY(const auto mapped_bits, reader.get<std::uint8_t>(kBits, number, n_out));
+  std::vector<std::uint8_t> bits(mapped_bits.begin(), mapped_bits.end());
+  if (std::ranges::any_of(bits, [](auto b) { return b > encoders::osq::kMaxBits; })) {
     return reader.damaged("a dimension has more than 8 bits");
   }
-  Partition partition{.facts = facts[0], .packing = encoders::osq::Packing(bits.span())};
+  Partition partition{.facts = facts[0], .packing = encoders::osq::Packing(bits)};
   if (partition.packing.n_segments() != facts[0].n_segments) {
     return reader.damaged("a partition's bits and its bytes of a row differ");
   }
@@ -107,7 +108,7 @@ Result<Partition> open_partition(const SectionReader& reader, std::uint32_t dim,
   QV_TRY(partition.mean, reader.get<float>(kMean, number, dim));
   QV_TRY(partition.directions, reader.get<float>(kDirections, number, n_out * dim));
   QV_TRY(partition.limits,
-         reader.get<float>(kLimits, number, encoders::osq::n_limits(partition.bits.span())));
+         reader.get<float>(kLimits, number, encoders::osq::n_limits(partition.bits)));
   partition.n_signs = rotation ? rotation->padded_dim() : facts[0].n_out;
   QV_TRY(
       partition.signs,
@@ -118,7 +119,9 @@ Result<Partition> open_partition(const SectionReader& reader, std::uint32_t dim,
 }
 
 /// Sets the members; false if their number is not that of the codes.
-bool set_members(const SharedSpan<std::uint64_t>& members, Partition& partition) {
+bool set_members(const SharedSpan<std::uint64_t>& members, std::uint32_t n_column_rows,
+                 Partition& partition) {
+  partition.n_column_rows = n_column_rows;
   partition.members = members;
   partition.ranks.reserve(members.size());
   std::uint32_t n = 0;
@@ -175,7 +178,7 @@ Result<OpenFile> open_file(const Directory& directory, const FieldColumn& column
   std::uint64_t n_members = 0;
   for (std::size_t p = 0; p < file.facts.n_partitions; ++p) {
     QV_TRY(auto partition, open_partition(reader, file.facts.dim, file.rotation, p));
-    if (!set_members(members.subspan(p * n_words, n_words), partition)) {
+    if (!set_members(members.subspan(p * n_words, n_words), column.n_rows, partition)) {
       return reader.damaged("a partition has other rows than codes");
     }
     n_members += partition.facts.n_rows;

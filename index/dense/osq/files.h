@@ -25,11 +25,12 @@ Result<> write_file(const FieldColumn& column, const OsqBuildParams& params,
 /// One partition of a mapped file. Its rows are numbered in the order of the column.
 struct Partition {
   PartitionFacts facts;
+  std::uint32_t n_column_rows = 0;
   SharedSpan<std::uint64_t> members = {};  ///< a bit for each row of the column
   std::vector<std::uint32_t> ranks = {};   ///< members before each word of `members`
   SharedSpan<float> mean = {};
   SharedSpan<float> directions = {};
-  SharedSpan<std::uint8_t> bits = {};
+  std::vector<std::uint8_t> bits = {};  ///< a copy: damage would lead searches out of `limits`
   SharedSpan<float> limits = {};
   SharedSpan<std::byte> signs = {};  ///< `[n_rows, sign_bytes(n_signs)]`
   SharedSpan<std::byte> codes = {};  ///< `[n_rows, n_segments]` and kCodePadding bytes
@@ -39,9 +40,7 @@ struct Partition {
   [[nodiscard]] encoders::osq::KltView klt() const {
     return {static_cast<std::uint32_t>(mean.size()), facts.n_out, mean.data(), directions.data()};
   }
-  [[nodiscard]] encoders::osq::Codebook codebook() const {
-    return {bits.span(), limits.span(), &packing};
-  }
+  [[nodiscard]] encoders::osq::Codebook codebook() const { return {bits, limits.span(), &packing}; }
 };
 
 struct OpenFile {

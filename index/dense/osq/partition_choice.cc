@@ -25,20 +25,26 @@ std::uint32_t count_ones(std::uint64_t word) {
 
 void list_candidates(const Partition& partition, const std::uint64_t* allowed, std::uint32_t n,
                      Candidates& out) {
+  if (partition.facts.n_rows == 0) n = 0;
   out.rows.resize(n);
   out.numbers.resize(n);
-  std::uint32_t* row = out.rows.data();
-  std::uint32_t* number = out.numbers.data();
+  std::uint32_t n_listed = 0;
+  const std::uint32_t last = partition.facts.n_rows - 1;
   const std::span<const std::uint64_t> members = partition.members.span();
   for (std::uint32_t w = 0; w < members.size(); ++w) {
     const std::uint64_t word = members[w];
-    for (std::uint64_t rest = allowed == nullptr ? word : word & allowed[w]; rest != 0;
-         rest &= rest - 1) {
+    for (std::uint64_t rest = allowed == nullptr ? word : word & allowed[w];
+         rest != 0 && n_listed < n; rest &= rest - 1) {
       const std::uint64_t below = (rest & -rest) - 1;
-      *row++ = w * 64 + static_cast<std::uint32_t>(std::countr_zero(rest));
-      *number++ = partition.ranks[w] + count_ones(word & below);
+      out.rows[n_listed] = w * 64 + static_cast<std::uint32_t>(std::countr_zero(rest));
+      out.numbers[n_listed] = std::min(partition.ranks[w] + count_ones(word & below), last);
+      ++n_listed;
     }
   }
+  // Rows ascend, so those outside of the column are at the end.
+  while (n_listed > 0 && out.rows[n_listed - 1] >= partition.n_column_rows) --n_listed;
+  out.rows.resize(n_listed);
+  out.numbers.resize(n_listed);
 }
 
 std::uint32_t count_candidates(const Partition& partition, const std::uint64_t* allowed) {

@@ -16,7 +16,8 @@ struct Candidates {
   std::vector<std::uint32_t> numbers;  ///< of the same rows in the partition
 };
 
-/// Replaces `out`. `allowed`: words of the filter; nullptr: all rows. `n`: their number.
+/// Replaces `out`. `allowed`: words of the filter; nullptr: all rows. `n`: their number. If members
+/// change after opening, there may be fewer, but none outside of the partition's codes.
 void list_candidates(const Partition& partition, const std::uint64_t* allowed, std::uint32_t n,
                      Candidates& out);
 /// The number of a partition's candidates.

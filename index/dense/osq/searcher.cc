@@ -208,7 +208,7 @@ Result<> OsqSearcher::choose_by_signs(const Call& call, const Partition& partiti
   }
   call.shared.work.n_codes_scored += numbers.size();
   call.shared.work.n_bytes += numbers.size() * n_bytes;
-  choose_smallest(scratch.distances, partition.n_signs, n, scratch.chosen);
+  choose_smallest(scratch.distances, static_cast<std::uint32_t>(n_bytes * 8), n, scratch.chosen);
   return {};
 }
 
@@ -278,7 +278,8 @@ Result<> OsqSearcher::bound_all(const Call& call, const Partition& partition,
     if (i % kBoundsPerPoll == 0) QV_TRY(call.shared.context.cancel.check());
     const std::byte* const codes = partition.codes.data() + numbers[i] * n_bytes;
     const float cost = lower.bound(codes) + scratch.query.lower;
-    if (cost > scratch.cheapest->limit() + 2 * call.query.rounding()) continue;
+    // Not a number: the file is damaged.
+    if (!(cost <= scratch.cheapest->limit() + 2 * call.query.rounding())) continue;
     scratch.costs.push_back({cost, rows[i]});
     scratch.cheapest->offer({upper.bound(codes) + scratch.query.upper, rows[i]});
   }

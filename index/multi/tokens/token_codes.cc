@@ -151,10 +151,11 @@ TokenCodes::TokenCodes(TokenCodec codec, SharedBytes codes, SharedSpan<TokenPlac
 }
 
 float TokenCodes::score_row(const TokenQuery& query, std::uint32_t row) const {
-  const TokenPlace place = places_[row];
-  if (place.n_tokens == 0 || query.n_tokens() == 0) return std::numeric_limits<float>::quiet_NaN();
+  const TokenPlace found = place(row);
+  if (found.n_tokens == 0 || query.n_tokens() == 0) return std::numeric_limits<float>::quiet_NaN();
   return query.score_of(scorer_(query.prepared(), query.n_tokens(), codec_.facts().padded_dim,
-                                of_row(row), codec_.token_bytes(), place.n_tokens));
+                                codes_.data() + found.offset, codec_.token_bytes(),
+                                found.n_tokens));
 }
 
 /// Prefetches the first tile; the kernel prefetches the rest. Chosen among 0, 1, 2, 4 KB and all:
@@ -165,13 +166,18 @@ void prefetch_document(const void* at, std::size_t n_bytes) {
   prefetch_bytes(at, std::min(kBytes, n_bytes));
 }
 
+void TokenCodes::prefetch(std::uint32_t row) const {
+  const TokenPlace found = place(row);
+  prefetch_document(codes_.data() + found.offset, found.n_tokens * codec_.token_bytes());
+}
+
 Result<> TokenCodes::score(const TokenQuery& query, std::span<const std::uint32_t> rows,
                            const Cancel& cancel, float* out) const {
   constexpr std::uint64_t kProductsPerPoll = 1 << 23;  // about 40 us
   QV_TRY(cancel.check());
   std::uint64_t n_products = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i + 1 < rows.size()) prefetch_document(of_row(rows[i + 1]), n_bytes(rows[i + 1]));
+    if (i + 1 < rows.size()) prefetch(rows[i + 1]);
     out[i] = score_row(query, rows[i]);
     n_products += query.n_tokens() * n_tokens(rows[i]) * codec_.facts().padded_dim;
     if (n_products < kProductsPerPoll) continue;

@@ -36,13 +36,10 @@ class TokenCodes {
 
   [[nodiscard]] const TokenCodec& codec() const { return codec_; }
   [[nodiscard]] std::size_t n_rows() const { return places_.size(); }
-  [[nodiscard]] std::uint64_t n_tokens(std::uint32_t row) const { return places_[row].n_tokens; }
+  /// Of a row whose place is damaged: none.
+  [[nodiscard]] std::uint64_t n_tokens(std::uint32_t row) const { return place(row).n_tokens; }
   [[nodiscard]] const std::byte* of_row(std::uint32_t row) const {
-    return codes_.data() + places_[row].offset;
-  }
-  /// Bytes of the row's codes.
-  [[nodiscard]] std::size_t n_bytes(std::uint32_t row) const {
-    return places_[row].n_tokens * codec_.token_bytes();
+    return codes_.data() + place(row).offset;
   }
 
   /// Approximate MaxSim of `query`, set with this codec, and the row. NaN if either has no token.
@@ -56,6 +53,16 @@ class TokenCodes {
   using Scorer = decltype(MaxSimKernels::score_codes);
 
   TokenCodes(TokenCodec codec, SharedBytes codes, SharedSpan<TokenPlace> places);
+  /// The row's place; the file may have changed after opening, then it may be empty.
+  [[nodiscard]] TokenPlace place(std::uint32_t row) const {
+    const TokenPlace found = places_[row];
+    const std::size_t n_bytes = codes_.size();
+    const bool is_inside = found.n_tokens <= n_bytes && found.offset <= n_bytes &&
+                           found.offset % 64 == 0 &&
+                           found.n_tokens * codec_.token_bytes() <= n_bytes - found.offset;
+    return is_inside ? found : TokenPlace();
+  }
+  void prefetch(std::uint32_t row) const;
 
   TokenCodec codec_;
   Scorer scorer_;

@@ -13,6 +13,8 @@ namespace {
 constexpr double kLargestBlockSum = 2'000'000'000;
 /// Ranks looked up at once (256 KiB): all lists of nearly every query.
 constexpr std::size_t kMaxRanksPerWave = 1 << 16;
+/// Of 16 bits. What a damaged file adds to blocks that a list does not have is never read.
+constexpr std::size_t kBlockNumbers = 65'536;
 
 }  // namespace
 
@@ -65,10 +67,11 @@ Result<> BlockScorer::score_lists(const Blocks& blocks, std::size_t n_lists, con
 
 void BlockScorer::score_list(const Blocks& blocks, std::uint32_t term, std::size_t place,
                              WorkCounters& work) {
-  const ListHeader& header = blocks.list(term);
+  const ListHeader header = blocks.list(term);
   if (header.n_blocks == 0) return;
-  sums_.assign(header.n_blocks, 0);
-  const std::size_t n_entries = add_runs(blocks.summaries(term), place);
+  sums_.resize(kBlockNumbers);
+  std::fill_n(sums_.begin(), header.n_blocks, 0);
+  const std::size_t n_entries = add_runs(blocks.summaries(header), place);
   collect(header);
   ++work.n_lists;
   work.n_bytes += n_entries * SummaryView::kEntryBytes;
@@ -80,14 +83,15 @@ void BlockScorer::find_runs(const Blocks& blocks, std::span<const QueryTerm> lis
   const std::size_t n_terms = weights_.size();
   const std::size_t n_lists = lists.size();
   ranks_.resize(n_lists * n_terms);
-  for (std::size_t l = 0; l < n_lists; ++l) prefetch_line(&blocks.list(lists[l].term));
+  for (std::size_t l = 0; l < n_lists; ++l) blocks.prefetch_list(lists[l].term);
   for (std::size_t l = 0; l < n_lists; ++l) {
-    const SummaryView list = blocks.summaries(lists[l].term);
+    const SummaryView list = blocks.summaries(blocks.list(lists[l].term));
     for (std::size_t t = 0; t < n_terms; ++t) list.prefetch_rank(chosen_[t].term);
   }
   for (std::size_t l = 0; l < n_lists; ++l) {
-    const SummaryView list = blocks.summaries(lists[l].term);
-    const bool empty = blocks.list(lists[l].term).n_blocks == 0;
+    const ListHeader header = blocks.list(lists[l].term);
+    const SummaryView list = blocks.summaries(header);
+    const bool empty = header.n_blocks == 0;
     for (std::size_t t = 0; t < n_terms; ++t) {
       const std::uint32_t rank = empty ? SummaryView::kNone : list.rank(chosen_[t].term);
       ranks_[l * n_terms + t] = rank;
@@ -95,7 +99,7 @@ void BlockScorer::find_runs(const Blocks& blocks, std::span<const QueryTerm> lis
     }
   }
   for (std::size_t l = 0; l < n_lists; ++l) {
-    const SummaryView list = blocks.summaries(lists[l].term);
+    const SummaryView list = blocks.summaries(blocks.list(lists[l].term));
     for (std::size_t t = 0; t < n_terms; ++t) {
       const std::uint32_t rank = ranks_[l * n_terms + t];
       if (rank != SummaryView::kNone) list.run(rank).prefetch();

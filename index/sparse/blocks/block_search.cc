@@ -101,9 +101,11 @@ class BlockSearch {
       blocks_.prefetch_rows(order_[next_ + kFirstRowsAhead].block());
     }
   }
-  /// Tests the filter before anything of the row is read.
+  /// Tests the filter before anything of the row is read. A damaged file may have unknown rows.
   void meet(std::uint32_t row) {
-    if (!filter_.allows(row) || is_spent() || !scratch_.visited.insert(row)) return;
+    if (row >= blocks_.n_rows() || !filter_.allows(row) || is_spent() ||
+        !scratch_.visited.insert(row))
+      return;
     scratch_.met.push_back(row);
     if (!use_heads_) return pass(row);
     blocks_.heads().prefetch(row);

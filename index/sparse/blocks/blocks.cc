@@ -67,23 +67,24 @@ Result<Blocks> Blocks::open(const SectionReader& in, std::uint32_t n_rows, std::
 
 Result<> Blocks::check_lists(const SectionReader& in) const {
   std::uint64_t n_blocks = 0;
-  const std::uint64_t n_lines = summaries_.size() / 64;
   for (std::uint32_t term = 0; term < n_terms(); ++term) {
     const ListHeader& header = lists_[term];
-    if (header.first_block != n_blocks || header.n_blocks > kMaxBlocks) {
-      return in.damaged("blocks of a list");
-    }
+    if (header.first_block != n_blocks) return in.damaged("blocks of a list");
     n_blocks += header.n_blocks;
     if (header.n_blocks == 0) continue;
-    const bool known = header.directory <= static_cast<std::uint32_t>(TermDirectory::kSorted);
-    if (!known || header.n_lines != SummaryView::n_lines(header, n_terms()) ||
-        std::uint64_t{header.line} + header.n_lines > n_lines ||
-        !summaries(term).valid(n_terms())) {
-      return in.damaged("summaries of a list");
-    }
+    if (!is_valid(header)) return in.damaged("a list");
+    if (!summaries(header).valid(n_terms())) return in.damaged("summaries of a list");
   }
   if (n_blocks + 1 != first_row_.size()) return in.damaged("number of blocks");
   return {};
+}
+
+bool Blocks::is_valid(const ListHeader& header) const {
+  const bool is_known = header.directory <= static_cast<std::uint32_t>(TermDirectory::kSorted);
+  return is_known && header.n_blocks <= kMaxBlocks &&
+         std::uint64_t{header.first_block} + header.n_blocks < first_row_.size() &&
+         header.n_lines == SummaryView::n_lines(header, n_terms()) &&
+         std::uint64_t{header.line} + header.n_lines <= summaries_.size() / 64;
 }
 
 std::uint64_t Blocks::bytes() const {

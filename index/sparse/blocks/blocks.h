@@ -43,7 +43,8 @@ struct BlockQuery {
   std::vector<ScoredRow>* out = nullptr;
 };
 
-/// Immutable; shares its memory; any number of threads.
+/// Immutable; shares its memory; any number of threads. Whatever changes in the file after opening,
+/// nothing outside of it is read.
 class Blocks {
  public:
   /// The same input and seed give the same blocks for any number of threads. Memory besides the
@@ -74,22 +75,30 @@ class Blocks {
   [[nodiscard]] std::size_t n_postings() const { return rows_.size(); }
   [[nodiscard]] std::uint32_t n_neighbours() const { return n_neighbours_; }
 
-  [[nodiscard]] const ListHeader& list(std::uint32_t term) const { return lists_[term]; }
-  [[nodiscard]] SummaryView summaries(std::uint32_t term) const {
-    return SummaryView(summaries_.data(), lists_[term], n_terms());
+  /// A list without blocks in place of a damaged one.
+  [[nodiscard]] ListHeader list(std::uint32_t term) const {
+    const ListHeader header = lists_[term];
+    return is_valid(header) ? header : ListHeader();
+  }
+  void prefetch_list(std::uint32_t term) const { prefetch_line(&lists_[term]); }
+  [[nodiscard]] SummaryView summaries(const ListHeader& list) const {
+    return SummaryView(summaries_.data(), list, n_terms());
   }
   /// Value of code 1 in summaries.
   [[nodiscard]] float scale() const { return scale_; }
-  /// Rows of a block, ascending. Block numbers run over all lists.
+  /// Rows of a block, ascending. Block numbers run over all lists. In a damaged file rows may be
+  /// `n_rows()` and more.
   [[nodiscard]] std::span<const std::uint32_t> rows(std::uint32_t block) const {
     const std::uint32_t first = first_row_[block];
-    return rows_.span().subspan(first, length_between(first, first_row_[block + 1]));
+    const std::uint32_t end = first_row_[block + 1];
+    if (first > end || end > rows_.size()) return {};
+    return rows_.span().subspan(first, end - first);
   }
   /// Prefetches where the block's rows are, and then the first rows.
   void prefetch_place(std::uint32_t block) const { prefetch_line(&first_row_[block]); }
   void prefetch_rows(std::uint32_t block) const { prefetch_line(&rows_[first_row_[block]]); }
   [[nodiscard]] const TopComponents& heads() const { return heads_; }
-  /// `n_neighbours()` rows; the row itself fills missing places.
+  /// `n_neighbours()` rows; the row itself fills missing places. In a damaged file as of `rows`.
   [[nodiscard]] std::span<const std::uint32_t> neighbours(std::uint32_t row) const {
     return neighbours_.span().subspan(std::size_t{row} * n_neighbours_, n_neighbours_);
   }
@@ -101,6 +110,8 @@ class Blocks {
   friend class BlocksBuilder;
 
   Result<> check_lists(const SectionReader& in) const;
+  /// True if blocks and summaries are within those of all lists.
+  [[nodiscard]] bool is_valid(const ListHeader& header) const;
 
   std::uint32_t n_rows_ = 0;
   std::uint32_t n_neighbours_ = 0;

@@ -64,15 +64,15 @@ std::size_t SummaryView::n_lines(const ListHeader& header, std::uint32_t n_terms
 }
 
 std::uint32_t SummaryView::rank_in_wide(std::uint32_t term) const {
-  return rank_in_sorted<std::uint32_t>(directory_, header_->n_terms, term);
+  return rank_in_sorted<std::uint32_t>(directory_, header_.n_terms, term);
 }
 
 std::uint32_t SummaryView::rank_in_narrow(std::uint32_t term) const {
-  return rank_in_sorted<std::uint16_t>(directory_, header_->n_terms, term);
+  return rank_in_sorted<std::uint16_t>(directory_, header_.n_terms, term);
 }
 
 void SummaryView::prefetch_middle() const {
-  prefetch_line(directory_ + std::size_t{header_->n_terms} / 2 * (wide_ ? 4 : 2));
+  prefetch_line(directory_ + std::size_t{header_.n_terms} / 2 * (wide_ ? 4 : 2));
 }
 
 bool SummaryView::valid_ranks(std::uint32_t n_terms) const {
@@ -89,12 +89,12 @@ bool SummaryView::valid_ranks(std::uint32_t n_terms) const {
       rank += static_cast<std::uint64_t>(std::popcount(line.bits[w]));
     }
   }
-  return rank == header_->n_terms;
+  return rank == header_.n_terms;
 }
 
 template <class Term>
 bool SummaryView::valid_sorted(std::uint32_t n_terms) const {
-  for (std::size_t i = 0; i < header_->n_terms; ++i) {
+  for (std::size_t i = 0; i < header_.n_terms; ++i) {
     const Term term = term_at<Term>(directory_, i);
     if (term >= n_terms || (i > 0 && term_at<Term>(directory_, i - 1) >= term)) return false;
   }
@@ -102,7 +102,7 @@ bool SummaryView::valid_sorted(std::uint32_t n_terms) const {
 }
 
 bool SummaryView::valid_directory(std::uint32_t n_terms) const {
-  if (header_->directory == static_cast<std::uint32_t>(TermDirectory::kRanks)) {
+  if (header_.directory == static_cast<std::uint32_t>(TermDirectory::kRanks)) {
     return valid_ranks(n_terms);
   }
   return wide_ ? valid_sorted<std::uint32_t>(n_terms) : valid_sorted<std::uint16_t>(n_terms);
@@ -110,14 +110,14 @@ bool SummaryView::valid_directory(std::uint32_t n_terms) const {
 
 bool SummaryView::valid(std::uint32_t n_terms) const {
   if (!valid_directory(n_terms) || offset(0) != 0) return false;
-  for (std::uint32_t rank = 0; rank < header_->n_terms; ++rank) {
-    if (offset(rank) > offset(rank + 1) || offset(rank + 1) > header_->n_entries) return false;
+  for (std::uint32_t rank = 0; rank < header_.n_terms; ++rank) {
+    if (offset(rank) > offset(rank + 1) || offset(rank + 1) > header_.n_entries) return false;
     const Run found = run(rank);
     for (std::uint32_t i = 0; i < found.n; ++i) {
-      if (found.block(i) >= header_->n_blocks) return false;
+      if (found.block(i) >= header_.n_blocks) return false;
     }
   }
-  return offset(header_->n_terms) == header_->n_entries;
+  return offset(header_.n_terms) == header_.n_entries;
 }
 
 Summarizer::Summarizer(const CodedRows& rows, const BlockParams& params)

@@ -47,7 +47,8 @@ struct ListHeader {
 };
 static_assert(sizeof(ListHeader) == 32);
 
-/// A view of the summaries of one list.
+/// A view of the summaries of one list, which must have a valid header. Whatever changes in the
+/// summaries themselves, nothing outside of them is read; numbers of blocks may be wrong.
 class SummaryView {
  public:
   static constexpr std::uint32_t kNone = 0xFFFFFFFF;
@@ -56,7 +57,7 @@ class SummaryView {
   /// `base`: summaries of all lists. `n_terms`: terms of the index.
   SummaryView(const std::byte* base, const ListHeader& header, std::uint32_t n_terms)
       : directory_(base + std::size_t{header.line} * 64),
-        header_(&header),
+        header_(header),
         wide_(n_terms > 0xFFFF),
         offsets_(directory_ + directory_bytes(header, n_terms)),
         runs_(offsets_ + (std::size_t{header.n_terms} + 1) * 4) {}
@@ -67,7 +68,7 @@ class SummaryView {
 
   /// Prefetches what `rank` reads first.
   void prefetch_rank(std::uint32_t term) const {
-    if (header_->directory == static_cast<std::uint32_t>(TermDirectory::kRanks)) {
+    if (header_.directory == static_cast<std::uint32_t>(TermDirectory::kRanks)) {
       prefetch_line(rank_line(term));
     } else {
       prefetch_middle();
@@ -75,8 +76,9 @@ class SummaryView {
   }
   /// Number of the term among those that occur; kNone if it does not.
   [[nodiscard]] std::uint32_t rank(std::uint32_t term) const {
-    if (header_->directory == static_cast<std::uint32_t>(TermDirectory::kRanks)) {
-      return rank_in_lines(term);
+    if (header_.directory == static_cast<std::uint32_t>(TermDirectory::kRanks)) {
+      const std::uint32_t rank = rank_in_lines(term);
+      return rank < header_.n_terms ? rank : kNone;
     }
     return wide_ ? rank_in_wide(term) : rank_in_narrow(term);
   }
@@ -97,9 +99,13 @@ class SummaryView {
       return static_cast<std::uint32_t>(blocks[std::size_t{n} * 2 + i]);
     }
   };
+  /// Without entries if they do not end within the list.
   [[nodiscard]] Run run(std::uint32_t rank) const {
+    if (rank >= header_.n_terms) return {runs_, 0};
     const std::uint32_t first = offset(rank);
-    return {runs_ + std::size_t{first} * kEntryBytes, length_between(first, offset(rank + 1))};
+    const std::uint32_t end = offset(rank + 1);
+    if (first > end || end > header_.n_entries) return {runs_, 0};
+    return {runs_ + std::size_t{first} * kEntryBytes, end - first};
   }
 
   /// True if offsets, ranks, term order and block numbers are valid.
@@ -135,7 +141,7 @@ class SummaryView {
   [[nodiscard]] bool valid_ranks(std::uint32_t n_terms) const;
 
   const std::byte* directory_;
-  const ListHeader* header_;
+  ListHeader header_;
   bool wide_;
   const std::byte* offsets_;
   const std::byte* runs_;

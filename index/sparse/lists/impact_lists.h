@@ -8,8 +8,10 @@
 // scores.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "base/io/section_file.h"
@@ -42,7 +44,8 @@ struct ImpactRun {
   [[nodiscard]] const std::uint16_t* rows() const { return n_from + kLevels; }
 };
 
-/// Immutable; shares its memory.
+/// Immutable; shares its memory. Whatever changes in the file after opening, `run` and
+/// `checked_run` do not lead outside of it.
 class ImpactLists {
  public:
   /// Lists in memory of rows `[first, first + n)`, n <= kRangeRows. Row 0 of the lists is `first`.
@@ -66,8 +69,18 @@ class ImpactLists {
   [[nodiscard]] const std::uint32_t* totals_of(std::uint32_t term) const {
     return totals_.data() + std::size_t{term} * kLevels;
   }
+  /// The run's numbers are read from memory that is not checked: to prefetch.
   [[nodiscard]] ImpactRun run(std::uint32_t term, std::uint32_t range) const {
-    return {runs_.data() + kUnit * std::size_t{places_[place_of(term, range)]}};
+    const std::size_t first = kUnit * std::size_t{places_[place_of(term, range)]};
+    return {runs_.data() + (first + kUnit <= runs_.size() ? first : 0)};
+  }
+  /// The empty run in place of one that does not end within the lists.
+  [[nodiscard]] ImpactRun checked_run(std::uint32_t term, std::uint32_t range) const {
+    const ImpactRun found = run(term, range);
+    const auto n_left = static_cast<std::size_t>(runs_.data() + runs_.size() - found.rows());
+    constexpr std::size_t kMost = std::numeric_limits<std::uint16_t>::max();
+    if (n_left >= kMost || *std::max_element(found.n_from, found.rows()) <= n_left) return found;
+    return {runs_.data()};
   }
   [[nodiscard]] std::uint64_t bytes() const;
 

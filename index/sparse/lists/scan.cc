@@ -15,10 +15,13 @@ namespace {
 
 constexpr double kLargestSum = 65535;
 constexpr std::size_t kRowsPerWord = 64;
+/// Of 16 bits.
+constexpr std::size_t kRowNumbers = 65'536;
 
 /// Memory of one thread's scans, reused.
 struct SumScratch {
-  alignas(64) std::array<std::uint16_t, kRangeRows> sums;
+  /// Those from kRangeRows on take what rows of a damaged file add, and are never read.
+  alignas(64) std::array<std::uint16_t, kRowNumbers> sums;
   std::array<std::uint16_t, kRangeRows> positions;
 };
 
@@ -161,7 +164,8 @@ class RangeSums {
     if (range == 0) prefetch_start();
     prefetch_heads(range + 2);
     for (const auto& term : plan_.terms()) {
-      n_postings += add_run(scratch_.sums.data(), lists_.run(term.term, range), term, ahead(term));
+      n_postings +=
+          add_run(scratch_.sums.data(), lists_.checked_run(term.term, range), term, ahead(term));
     }
     return n_postings;
   }
@@ -266,7 +270,7 @@ ScanPlan::ScanPlan(const ImpactLists& lists, std::span<const QueryTerm> terms, V
     if (!(term.weight > 0)) continue;
     const double top = static_cast<double>(term.weight) * lists.max_of(term.term) * units_;
     for (std::size_t l = 0; l < kLevels; ++l) {
-      const double add = std::max(1.0, std::ceil(top * shares[l]));
+      const double add = std::max(1.0, std::min(kLargestSum, std::ceil(top * shares[l])));
       terms_[i].adds[l] = static_cast<std::uint16_t>(add);
     }
     n_all_ += lists.totals_of(term.term)[0];

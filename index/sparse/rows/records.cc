@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::size_t kLineBytes = AlignedBytes::kBytes;
 constexpr std::size_t kPadding = 16;  ///< terms
+/// A core cannot load more ahead.
+constexpr std::size_t kMostPrefetched = 16'384;
 
 struct RecordFacts {
   std::uint32_t codec = 0;
@@ -59,6 +61,15 @@ struct RecordSize {
   std::size_t n_padded = 0;
   std::size_t n_bytes = 0;
 };
+
+/// Steps of two bytes among the `n` of a record of kGaps.
+std::size_t n_wide_steps(const std::byte* record, std::size_t n) {
+  std::size_t n_wide = 0;
+  for (std::size_t i = 0; i < n / 8; ++i) {
+    n_wide += static_cast<std::size_t>(std::popcount(static_cast<std::uint8_t>(record[i])));
+  }
+  return n_wide;
+}
 
 /// Writes records into lines that are zero.
 class RecordWriter {
@@ -188,6 +199,7 @@ Records Records::build(const SparseColumn& column, std::uint32_t n_rows, const T
   const float max = largest(column.values.span());
   records.codec_ = codec == Codec::kF16 && max >= 65504.0F ? Codec::kF32 : codec;
   records.wide_ = terms.size() > 0xFFFF;
+  records.n_terms_ = terms.size();
   const bool has_scale = records.codec_ == Codec::kU8 || records.codec_ == Codec::kGaps;
   if (has_scale && max > 0) records.scale_ = max / kLargestCode;
   auto [places, lines] =
@@ -214,6 +226,7 @@ Result<Records> Records::open(const SectionReader& in, std::uint32_t n_rows,
   if (facts[0].codec > static_cast<std::uint32_t>(Codec::kGaps)) return in.damaged("unknown codec");
   records.codec_ = static_cast<Codec>(facts[0].codec);
   records.wide_ = facts[0].wide != 0;
+  records.n_terms_ = n_terms;
   records.scale_ = facts[0].scale;
   if (records.wide_ != (n_terms > 0xFFFF)) return in.damaged("width of terms");
   QV_TRY(records.places_, in.get<Place>(kRecordPlaces, 0, n_rows));
@@ -243,11 +256,7 @@ bool Records::is_in_place(std::uint32_t row) const {
   if (lines_.size() < kLineBytes || end < first || end + kLineBytes > lines_.size()) return false;
   const std::size_t least = place.n_padded / 8 + std::size_t{place.n_padded} * 2;
   if (least > end - first) return false;
-  std::size_t n_wide = 0;
-  for (std::size_t i = 0; i < place.n_padded / 8; ++i) {
-    n_wide += static_cast<std::size_t>(std::popcount(static_cast<std::uint8_t>(record(place)[i])));
-  }
-  return least + n_wide <= end - first;
+  return least + n_wide_steps(record(place), place.n_padded) <= end - first;
 }
 
 namespace {
@@ -280,20 +289,38 @@ std::uint64_t Records::largest_term(std::uint32_t row) const {
                : largest_of<std::uint16_t>(record(place), place.n_padded);
 }
 
+/// kGaps: flags, values, and steps of one byte or two, which only their flags tell apart. They are
+/// counted if steps of two bytes would not fit.
+bool Records::is_inside(const Place& place) const {
+  const std::size_t first = std::size_t{place.line} * kLineBytes;
+  const std::size_t n = place.n_padded;
+  if (first > lines_.size() || n % kPadding != 0) return false;
+  const std::size_t n_bytes = lines_.size() - first;
+  if (codec_ != Codec::kGaps) return record_bytes(n, wide_, codec_) <= n_bytes;
+  const std::size_t least = n / 8 + 2 * n + GapWriter::kBytesBehind;
+  if (least + n <= n_bytes) return true;
+  return least <= n_bytes && least + n_wide_steps(record(place), n) <= n_bytes;
+}
+
 float Records::score(const float* table, std::uint32_t row) const {
-  const Place& place = places_[row];
+  const Place place = places_[row];
+  if (!is_inside(place)) return 0;
   const std::byte* terms = record(place);
+  float score = 0;
   if (codec_ == Codec::kGaps) {
-    return kernels().records.score_gaps(table, terms, place.n_padded) * scale_;
+    score = kernels().records.score_gaps(table, n_terms_, terms, place.n_padded) * scale_;
+  } else {
+    const std::byte* values = terms + std::size_t{place.n_padded} * (wide_ ? 4 : 2);
+    const auto type = static_cast<std::size_t>(row_type_of(codec_));
+    score = kernels().records.score[wide_ ? 1 : 0][type](table, n_terms_, terms, values,
+                                                         place.n_padded) *
+            scale_;
   }
-  const std::byte* values = terms + std::size_t{place.n_padded} * (wide_ ? 4 : 2);
-  const auto type = static_cast<std::size_t>(row_type_of(codec_));
-  return kernels().records.score[wide_ ? 1 : 0][type](table, terms, values, place.n_padded) *
-         scale_;
+  return std::isnan(score) ? 0 : score;
 }
 
 void Records::prefetch(std::uint32_t row) const {
-  prefetch_bytes(record(places_[row]), bytes_of(row));
+  prefetch_bytes(record(places_[row]), std::min(bytes_of(row), kMostPrefetched));
 }
 
 std::uint64_t Records::bytes() const { return places_.size() * sizeof(Place) + lines_.size(); }

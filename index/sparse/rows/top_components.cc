@@ -44,6 +44,7 @@ void strongest(const CodedRows::Row& row, std::size_t n, std::vector<Component>&
 
 void TopComponents::set_shape(std::uint32_t n, std::uint32_t n_terms) {
   n_ = n;
+  n_terms_ = n_terms;
   wide_ = n_terms > 0xFFFF;
   stride_ = std::size_t{n} * (wide_ ? 5 : 3);
 }
@@ -101,7 +102,7 @@ float TopComponents::score(const float* table, std::uint32_t row) const {
   const std::byte* terms = bytes_.data() + row * stride_;
   const std::byte* codes = terms + std::size_t{n_} * (wide_ ? 4 : 2);
   return kernels().records.score[wide_ ? 1 : 0][static_cast<std::size_t>(RowType::kU8)](
-             table, terms, codes, n_) *
+             table, n_terms_, terms, codes, n_) *
          scale_;
 }
 

@@ -36,6 +36,7 @@ class TopComponents {
   void set_shape(std::uint32_t n, std::uint32_t n_terms);
 
   std::uint32_t n_ = 0;
+  std::uint32_t n_terms_ = 0;
   bool wide_ = false;
   float scale_ = 1;
   std::size_t stride_ = 0;

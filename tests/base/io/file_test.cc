@@ -291,7 +291,9 @@ TEST(FileError, NamesWhatAndWhy) {
   const Error missing = file_error(ENOENT, "open", "/data/f");
   EXPECT_EQ(missing.code(), Code::kNotFound);
   EXPECT_EQ(missing.message(), "cannot open `/data/f`: No such file or directory");
-  EXPECT_EQ(file_error(EIO, "sync", "f").code(), Code::kInternal);
+  EXPECT_EQ(file_error(EIO, "sync", "f").code(), Code::kUnavailable);
+  EXPECT_EQ(file_error(EMFILE, "open", "f").code(), Code::kUnavailable);
+  EXPECT_EQ(file_error(EINVAL, "open", "f").code(), Code::kInternal);
 }
 
 }  // namespace

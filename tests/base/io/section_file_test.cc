@@ -79,9 +79,9 @@ TEST(SectionFile, ABadDiskIsDamageAndOthersAreNot) {
   };
   for (const auto& [error_number, code] :
        {Case{EIO, Code::kDataLoss}, Case{EBADMSG, Code::kDataLoss}, Case{EUCLEAN, Code::kDataLoss},
-        Case{EMFILE, Code::kInternal}, Case{ENFILE, Code::kInternal}, Case{ENOMEM, Code::kInternal},
-        Case{EACCES, Code::kInternal}, Case{ENOENT, Code::kNotFound},
-        Case{ENOSPC, Code::kResourceExhausted}}) {
+        Case{EMFILE, Code::kUnavailable}, Case{ENFILE, Code::kUnavailable},
+        Case{ENOMEM, Code::kUnavailable}, Case{EACCES, Code::kInternal},
+        Case{ENOENT, Code::kNotFound}, Case{ENOSPC, Code::kResourceExhausted}}) {
     SCOPED_TRACE(error_number);
     for (const auto operation : {FileOperation::kOpen, FileOperation::kRead}) {
       const std::uint64_t n_calls = operation == FileOperation::kOpen ? 1 : 5;

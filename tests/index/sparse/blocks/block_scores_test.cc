@@ -19,7 +19,7 @@ std::map<std::uint32_t, std::uint32_t> codes_of_term(const Blocks& blocks, std::
                                                      std::uint32_t term) {
   std::map<std::uint32_t, std::uint32_t> codes;
   if (blocks.list(list).n_blocks == 0) return codes;
-  const SummaryView summaries = blocks.summaries(list);
+  const SummaryView summaries = blocks.summaries(blocks.list(list));
   const std::uint32_t rank = summaries.rank(term);
   if (rank == SummaryView::kNone) return codes;
   const SummaryView::Run run = summaries.run(rank);
@@ -56,7 +56,7 @@ TEST(BlockScorer, SumsAreThoseOfTheSummaries) {
     std::map<std::uint32_t, double> wanted;
     const std::size_t n_lists = std::min<std::size_t>(query_cut, chosen.size());
     for (std::size_t l = 0; l < n_lists; ++l) {
-      const ListHeader& list = built.blocks.list(chosen[l].term);
+      const ListHeader list = built.blocks.list(chosen[l].term);
       for (std::uint32_t b = 0; b < list.n_blocks; ++b) wanted[list.first_block + b] += 0;
       for (const QueryTerm& term : chosen) {
         for (const auto& [block, code] : codes_of_term(built.blocks, chosen[l].term, term.term)) {
