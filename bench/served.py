@@ -52,8 +52,8 @@ class Connection:
 class Server(Connection):
     """A process on `data_dir`, which need not exist, and a free port. Its log lies beside the directory."""
 
-    def __init__(self, binary, data_dir, settings=(), prefix=()):
-        """`settings`: section.key=value. `prefix`: words before the command, as `taskset -c 0`."""
+    def __init__(self, binary, data_dir, settings=(), prefix=(), env=None):
+        """`settings`: section.key=value. `prefix`: words before the command, as `taskset -c 0`. `env`: more variables."""
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -64,7 +64,7 @@ class Server(Connection):
         self.log = Path(f"{data_dir}.log")
         began = time.monotonic()
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | (env or {}))
         while not self.is_ready():
             if self.process.poll() is not None:
                 raise SystemExit(f"the server ended: {self.said()}")

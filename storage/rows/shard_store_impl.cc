@@ -41,8 +41,13 @@ Result<> ShardStore::Impl::open() {
     QV_TRY(row_store_, std::move(opened));
     return {};
   }
+  const auto read_only = open_read_only();
+  if (!read_only) {
+    // One that is still to be made has nothing to read: the disk is the reason.
+    return fail(read_only.error().code() == Code::kDataLoss ? read_only.error() : opened.error());
+  }
   log_error("{}; opened for reading only, until there is space", opened.error().message());
-  return open_read_only();
+  return {};
 }
 
 Result<> ShardStore::Impl::open_read_only() {

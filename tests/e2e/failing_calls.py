@@ -1,4 +1,4 @@
-"""System calls of a server that fail, and what must hold: nothing acknowledged is lost, nothing refused is there.
+"""System calls of a server that fail or take long, and what must hold: nothing acknowledged is lost, nothing refused is there.
 
 A script is one rule: calls of one kind fail with an error, from some call on, once or until the script ends. Meanwhile a
 client changes points, collections and aliases, reads, and makes snapshots. Each request is answered. After the script the
@@ -21,7 +21,7 @@ from quiver_server import REPOSITORY, binary
 KINDS = ("open", "read", "write", "sync", "rename", "remove", "mkdir", "link", "map", "resize", "list")
 ERRORS = (errno.EIO, errno.ENOSPC, errno.EMFILE, errno.ENOMEM)
 FOREVER = 2**63
-CONTROL = struct.Struct("<IIQQqQQ512s")
+CONTROL = struct.Struct("<IIQQqQQQ512s")
 N_IDS = 60  # of points
 N_STEPS = 12  # of a script
 SCRIPTS_PER_LIFE = 6
@@ -46,8 +46,9 @@ class Calls:
     def environment(self, data_dir):
         return {"LD_PRELOAD": str(library()), "QUIVER_FAILING_CALLS": str(self.path), "QUIVER_FAILING_BELOW": str(data_dir)}
 
-    def arm(self, kind, first, n_times, error):
-        CONTROL.pack_into(self.memory, 0, 0, KINDS.index(kind), first, n_times, error, 0, 0, b"")
+    def arm(self, kind, first, n_times, error, delay_s=0):
+        """`error` 0: calls are only held up."""
+        CONTROL.pack_into(self.memory, 0, 0, KINDS.index(kind), first, n_times, error, int(delay_s * 1e6), 0, 0, b"")
         struct.pack_into("<I", self.memory, 0, 1)
 
     def disarm(self):

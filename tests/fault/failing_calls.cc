@@ -1,6 +1,6 @@
-// System calls that fail on demand, for a process that is started with this library in LD_PRELOAD.
-// The file named by QUIVER_FAILING_CALLS holds a Control that tests/e2e/failing_calls.py writes.
-// Only calls for files below QUIVER_FAILING_BELOW count.
+// System calls that fail or take long on demand, for a process that is started with this library in
+// LD_PRELOAD. The file named by QUIVER_FAILING_CALLS holds a Control that
+// tests/e2e/failing_calls.py writes. Only calls for files below QUIVER_FAILING_BELOW count.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 namespace {
 
@@ -35,13 +36,15 @@ enum Kind : std::uint32_t {
   kList
 };
 
-/// Call `first` (from 1) to `first + n_times - 1` of `kind` fail with `error` while `is_armed`.
+/// Call `first` (from 1) to `first + n_times - 1` of `kind` are held up for `delay_us` while
+/// `is_armed`, and then fail with `error` unless it is 0.
 struct Control {
   std::atomic<std::uint32_t> is_armed;
   std::uint32_t kind;
   std::uint64_t first;
   std::uint64_t n_times;
   std::int64_t error;
+  std::uint64_t delay_us;
   std::atomic<std::uint64_t> n_seen;
   std::atomic<std::uint64_t> n_failed;
   std::array<char, 512> path;  ///< of the first call that failed
@@ -73,6 +76,13 @@ Control* control() {
 
 bool is_below(const char* path) { return std::strncmp(path, below(), std::strlen(below())) == 0; }
 
+void hold_up(std::uint64_t delay_us) {
+  timespec left{static_cast<time_t>(delay_us / 1'000'000),
+                static_cast<long>(delay_us % 1'000'000 * 1000)};
+  while (nanosleep(&left, &left) != 0) {
+  }
+}
+
 /// Sets `errno` and returns true if the call for `path` must fail.
 bool fails(Kind kind, const char* path) {
   Control* c = control();
@@ -80,8 +90,9 @@ bool fails(Kind kind, const char* path) {
   const std::uint64_t number = ++c->n_seen;
   if (number < c->first || number - c->first >= c->n_times) return false;
   if (c->n_failed++ == 0) std::snprintf(c->path.data(), c->path.size(), "%s", path);
+  if (c->delay_us != 0) hold_up(c->delay_us);
   errno = static_cast<int>(c->error);
-  return true;
+  return c->error != 0;
 }
 
 bool fails(Kind kind, int file) {

@@ -33,13 +33,17 @@ class StorageDiskError : public ::testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  std::unique_ptr<ShardStore> open(std::shared_ptr<PowerCutDisk> disk,
-                                   std::uint64_t write_buffer_bytes = 256 << 10) {
+  Result<std::unique_ptr<ShardStore>> try_open(std::shared_ptr<PowerCutDisk> disk,
+                                               std::uint64_t write_buffer_bytes = 256 << 10) {
     storage::RuntimeOptions options;
     options.shard_write_buffer_bytes = write_buffer_bytes;
     options.file_system = std::move(disk);
     auto runtime = storage::Runtime::create(options).value();
-    return ShardStore::open((directory_ / "shard").string(), runtime).value();
+    return ShardStore::open((directory_ / "shard").string(), runtime);
+  }
+  std::unique_ptr<ShardStore> open(std::shared_ptr<PowerCutDisk> disk,
+                                   std::uint64_t write_buffer_bytes = 256 << 10) {
+    return try_open(std::move(disk), write_buffer_bytes).value();
   }
 
   /// Writes the next batch of the series and applies it to the model if it is acknowledged.
@@ -112,6 +116,28 @@ TEST_F(StorageDiskError, FullDiskDuringFlushRecovers) {
   EXPECT_TRUE(again) << again.error().to_string();
   expect_contents(*store_);
   expect_contents_after_power_cut();
+}
+
+/// Whatever is already written of it, the reason is the disk, and it is made when there is space.
+TEST_F(StorageDiskError, AStoreIsNotMadeOnAFullDisk) {
+  int n_refused = 0;
+  for (std::uint64_t capacity = 0;; capacity += 48) {
+    SCOPED_TRACE(capacity);
+    auto disk = std::make_shared<PowerCutDisk>();
+    disk->set_capacity(capacity);
+    auto made = try_open(disk);
+    if (made) break;
+    ++n_refused;
+    EXPECT_EQ(made.error().code(), Code::kResourceExhausted) << made.error().to_string();
+    disk->set_capacity(std::nullopt);
+    store_ = open(disk);
+    model_ = {};
+    n_ = 0;
+    write_many(2);
+    expect_contents(*store_);
+    store_ = nullptr;
+  }
+  EXPECT_GT(n_refused, 5);
 }
 
 TEST_F(StorageDiskError, AnEmptyBatchRepairs) {

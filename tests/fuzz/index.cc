@@ -165,6 +165,7 @@ const std::vector<Built>& all_built() {
         all.emplace_back(type->name.data(), multi, KeyValues(), std::vector{KeyValues()});
       }
     }
+    all.emplace_back("seismic", sparse, text("codec", "gaps"), std::vector{by_scan});
     return all;
   }();
   return built;
