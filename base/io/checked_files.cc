@@ -108,7 +108,7 @@ Result<> FileCheck::end_part(const MappedFile& file, const FilePart& part) {
 
 tl::unexpected<Error> FileCheck::damage(const MappedFile& file, const FilePart& part,
                                         std::string_view what) const {
-  damage_region(file.bytes().data());
+  (void)damage_region(file.bytes().data());
   return fail(Code::kDataLoss, fmt::format("`{}`: {} {}", file_.path, describe(part), what));
 }
 

@@ -49,6 +49,9 @@ class MappedFile {
   [[nodiscard]] Bytes bytes() const { return bytes_; }
   /// Costs a few loads. Covers everything that this thread read before the call.
   [[nodiscard]] virtual bool is_damaged() const { return false; }
+  /// Damages the file if somebody writes to it from now on (base/io/write_watch.h). No effect on a
+  /// directory in memory.
+  virtual void watch_writes() const {}
   /// Hints to the page cache; no effect on a directory in memory.
   virtual void advise_sequential() const {}
   virtual void advise_random() const {}

@@ -135,9 +135,11 @@ std::size_t size_in_pages(std::size_t size) {
   return (size + page - 1) / page * page;
 }
 
-void damage_region(const void* address) {
+bool damage_region(const void* address) {
   RegionSlot* slot = find(reinterpret_cast<std::uintptr_t>(address));
-  if (slot != nullptr) (void)put_zeros(*slot);  // if this fails, the region is marked at least
+  if (slot == nullptr || slot->is_damaged.load()) return false;
+  (void)put_zeros(*slot);  // if this fails, the region is marked at least
+  return true;
 }
 
 MappedRegion::MappedRegion(void* address, std::size_t size) {

@@ -24,9 +24,9 @@ struct RegionSlot;
 /// `size`, rounded up to whole pages of the system.
 [[nodiscard]] std::size_t size_in_pages(std::size_t size);
 
-/// Damages the region that holds `address`, as if one of its pages could not be read. Nothing
-/// happens if there is none. The caller keeps the region mapped.
-void damage_region(const void* address);
+/// Damages the region that holds `address`, as if one of its pages could not be read. The caller
+/// keeps the region mapped. False if there is none, or it was damaged before.
+bool damage_region(const void* address);
 
 /// Owns `size` bytes mapped at `address` and unmaps them at the end. The first region installs the
 /// handler. A SIGBUS at any other address is handled as before.

@@ -22,6 +22,7 @@
 #include "base/io/file_tree.h"
 #include "base/io/huge_pages.h"
 #include "base/io/mapped_region.h"
+#include "base/io/write_watch.h"
 #include "base/mutex.h"
 
 namespace quiver {
@@ -53,9 +54,14 @@ class RealMappedFile final : public MappedFile {
   RealMappedFile(Bytes bytes, std::string path)
       : MappedFile(bytes), region_(address(), bytes.size()), path_(std::move(path)) {}
   ~RealMappedFile() override {
+    watch_.reset();
     if (copy_ != nullptr) copy_->forget();  // before the region is unmapped
   }
   [[nodiscard]] bool is_damaged() const override { return region_.is_damaged(); }
+  void watch_writes() const override {
+    MutexLock lock(mutex_);
+    if (!watch_ && !bytes_.empty()) watch_.emplace(path_, address());
+  }
   void advise_sequential() const override { advise(MADV_SEQUENTIAL); }
   void advise_random() const override { advise(MADV_RANDOM); }
   void advise_willneed() const override { advise(MADV_WILLNEED); }
@@ -125,6 +131,7 @@ class RealMappedFile final : public MappedFile {
   MappedRegion region_;
   const std::string path_;  ///< when the file was opened
   mutable Mutex mutex_;
+  mutable std::optional<WriteWatch> watch_ QV_GUARDED_BY(mutex_);
   mutable std::shared_ptr<HugePageCopy> copy_ QV_GUARDED_BY(mutex_);  ///< if it is held in them
   mutable std::map<const std::byte*, MemoryPlacement> placed_ QV_GUARDED_BY(mutex_);
 };

@@ -162,9 +162,10 @@ Result<SectionReader> SectionReader::open(const SectionFormat& format, const Dir
                                           std::string_view name) {
   QV_TRY(const auto file, directory.open_file(name));
   SectionReader reader(format, fmt::format("{}/{}", directory.path(), name));
+  QV_TRY(reader.file_, file->map());
+  reader.file_->watch_writes();  // before bytes are verified
   QV_TRY(reader.check(*file));
   QV_TRY(auto parts, parts_of(*file, reader.table_));
-  QV_TRY(reader.file_, file->map());
   remember_checked(reader.path_, reader.file_, std::move(parts));
   const SharedBytes bytes = shared_bytes(reader.file_);
   for (const SectionEntry& entry : reader.table_) {

@@ -1,5 +1,7 @@
 #include "engine/collections/scrub.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -26,11 +28,18 @@ bool is_known_to_be_damaged(const CheckedFile& file) {
 void Scrub::start(std::string root, NameOf name_of) {
   root_ = std::move(root);
   name_of_ = std::move(name_of);
+  observer_.emplace(root_, [this](const std::string& path) {
+    MutexLock lock(mutex_);
+    ++status_.n_damages;
+    written_.push_back(path);
+    wake_.notify_all();
+  });
   thread_.emplace(1, "scrub", kNice);
   thread_->post(Priority::kLow, [this] { run(); });
 }
 
 void Scrub::close() {
+  observer_.reset();
   {
     MutexLock lock(mutex_);
     is_closed_ = true;
@@ -69,20 +78,23 @@ bool Scrub::wait_for_pass() {
   const bool is_periodic = options_.period_s > 0;
   const auto due = pass_began_ + std::chrono::duration_cast<Clock::duration>(
                                      std::chrono::duration<double>(options_.period_s));
-  MutexLock lock(mutex_);
-  while (!is_closed_ && n_wanted_ <= status_.n_passes) {
-    if (!is_periodic) {
-      wake_.wait(mutex_);
-      continue;
-    }
+  while (true) {
+    tell_written();
+    MutexLock lock(mutex_);
+    if (is_closed_) return false;
     const auto now = Clock::now();
-    if (now >= due) break;
-    wake_.wait_for(mutex_, due - now);
+    if (n_wanted_ > status_.n_passes || (is_periodic && now >= due)) {
+      status_.is_running = true;
+      status_.n_pass_bytes = status_.n_pass_bytes_total = 0;
+      return true;
+    }
+    if (!written_.empty()) continue;
+    if (is_periodic) {
+      wake_.wait_for(mutex_, due - now);
+    } else {
+      wake_.wait(mutex_);
+    }
   }
-  if (is_closed_) return false;
-  status_.is_running = true;
-  status_.n_pass_bytes = status_.n_pass_bytes_total = 0;
-  return true;
 }
 
 bool Scrub::pass() {
@@ -118,7 +130,9 @@ bool Scrub::check(const CheckedFile& file) {
   while (true) {
     const auto n = check.step();
     if (!n) {
-      note_damage(file, n.error());
+      note_damage(file.path, n.error().message());
+      MutexLock lock(mutex_);
+      ++status_.n_damages;
       return true;
     }
     if (*n == 0) return true;
@@ -126,12 +140,21 @@ bool Scrub::check(const CheckedFile& file) {
   }
 }
 
-void Scrub::note_damage(const CheckedFile& file, const Error& error) {
+void Scrub::note_damage(const std::string& path, std::string_view what) {
   log_error(
       "collection `{}`: a file is damaged while it is in use, and is made again from rows: {}",
-      name_of_(file.path), error.message());
-  MutexLock lock(mutex_);
-  ++status_.n_damages;
+      name_of_(path), what);
+}
+
+void Scrub::tell_written() {
+  std::vector<std::string> paths;
+  {
+    MutexLock lock(mutex_);
+    paths.swap(written_);
+  }
+  for (const std::string& path : paths) {
+    note_damage(path, fmt::format("`{}`: somebody wrote to it", path));
+  }
 }
 
 bool Scrub::account(std::size_t n_bytes) {

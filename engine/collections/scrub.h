@@ -1,7 +1,8 @@
 // The scrub: one thread that reads the mapped files of a database again and again, slowly, and
 // compares them with what they were when they were opened (base/io/checked_files.h). A file that
 // differs is damaged from then on; its shard notices at the next tick and makes it again
-// (engine/shard/damage.h).
+// (engine/shard/damage.h). Files that somebody writes to are noticed without it
+// (base/io/write_watch.h); it counts and tells them.
 #pragma once
 
 #include <chrono>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/io/checked_files.h"
+#include "base/io/write_watch.h"
 #include "base/mutex.h"
 #include "base/threads/executor.h"
 #include "engine/model/scrub.h"
@@ -44,12 +46,14 @@ class Scrub {
   using Clock = std::chrono::steady_clock;
 
   void run() QV_EXCLUDES(mutex_);
-  /// Waits for the next pass. False: closed.
+  /// Waits for the next pass, and tells meanwhile which files were written to. False: closed.
   bool wait_for_pass() QV_EXCLUDES(mutex_);
   /// False: closed before its end.
   bool pass() QV_EXCLUDES(mutex_);
   bool check(const CheckedFile& file) QV_EXCLUDES(mutex_);
-  void note_damage(const CheckedFile& file, const Error& error) QV_EXCLUDES(mutex_);
+  void note_damage(const std::string& path, std::string_view what) QV_EXCLUDES(mutex_);
+  /// Logs the files that somebody wrote to; the damage is done.
+  void tell_written() QV_EXCLUDES(mutex_);
   /// Counts bytes, and sleeps if they came faster than the rate allows. False: closed.
   bool account(std::size_t n_bytes) QV_EXCLUDES(mutex_);
   [[nodiscard]] std::vector<CheckedFile> files() const;
@@ -67,6 +71,8 @@ class Scrub {
       0;                                      ///< passes asked for, as a value of `n_passes`
   ScrubStatus status_ QV_GUARDED_BY(mutex_);  ///< without the age
   std::optional<Clock::time_point> last_pass_end_ QV_GUARDED_BY(mutex_);
+  std::vector<std::string> written_ QV_GUARDED_BY(mutex_);  ///< paths that are not told yet
+  std::optional<WriteObserver> observer_;
   std::optional<Executor> thread_;
 };
 

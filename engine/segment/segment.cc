@@ -1,4 +1,5 @@
 #include "engine/segment/segment.h"
+#include "base/io/write_watch.h"
 
 #include <fmt/format.h>
 
@@ -151,6 +152,7 @@ std::uint64_t SegmentSet::n_live() const {
 }
 
 Result<> SegmentSet::check() const {
+  notice_writes();
   for (const auto& segment : segments) QV_TRY(segment.data->check_files());
   if (is_whole) return {};
   return fail(Code::kUnavailable,

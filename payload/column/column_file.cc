@@ -145,6 +145,7 @@ class ColumnFileOpener {
     QV_TRY(check_header());
     ColumnView view;
     QV_TRY(view.file, file_->map());
+    view.file->watch_writes();
     remember_checked(path_, view.file, {header_part(), rest_});
     bytes_ = shared_bytes(view.file);
     QV_TRY(read_table());

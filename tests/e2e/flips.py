@@ -1,5 +1,6 @@
 """Changed bytes in files of a server, and the answers of a collection beside what must be there."""
 import collections
+import mmap
 import os
 import random
 import struct
@@ -162,18 +163,36 @@ def section_places(path):
 
 
 def flip(path, rng, at=None):
-    """Changes one bit, at a random place or `at`. Returns the place; None if the file is gone or empty."""
+    """Changes one bit, at a random place or `at`, as memory or a disk may: no call writes to the file.
+    Returns the place; None if the file is gone or empty."""
+    return changed(path, rng, at, through_mapping)
+
+
+def overwrite(path, rng, at=None):
+    """The same, as another program may."""
+    return changed(path, rng, at, by_a_call)
+
+
+def changed(path, rng, at, put):
     try:
         with open(path, "r+b", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
             if size == 0:
                 return None
             at = rng.randrange(size) if at is None else at
-            byte = os.pread(file.fileno(), 1, at)
-            os.pwrite(file.fileno(), bytes([byte[0] ^ 1 << rng.randrange(8)]), at)
+            put(file.fileno(), at, os.pread(file.fileno(), 1, at)[0] ^ 1 << rng.randrange(8))
             return at
     except FileNotFoundError:
         return None
+
+
+def through_mapping(file, at, byte):
+    with mmap.mmap(file, 0) as mapped:
+        mapped[at] = byte
+
+
+def by_a_call(file, at, byte):
+    os.pwrite(file, bytes([byte]), at)
 
 
 def cut(path, rng):

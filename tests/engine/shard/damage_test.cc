@@ -1,7 +1,9 @@
 // Files of segments that become unreadable while a collection uses them: they are cut short, so
 // that reading them raises SIGBUS. The process lives, no answer is wrong, and after a while all are
 // given again. The same after bytes of them were changed, once the scrub has read them.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -283,7 +285,19 @@ class UnreadableFile : public ::testing::Test {
   }
 
   /// Changes one byte.
+  /// As memory or a disk may: no call writes to the file, so only the scrub sees it.
   static void flip(const fs::path& path, std::uint64_t at) {
+    const int file = ::open(path.c_str(), O_RDWR);
+    ASSERT_GE(file, 0) << path;
+    const auto size = static_cast<std::size_t>(fs::file_size(path));
+    void* bytes = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    ASSERT_NE(bytes, MAP_FAILED) << path;
+    static_cast<unsigned char*>(bytes)[at] ^= 0x10;
+    ::munmap(bytes, size);
+    ::close(file);
+  }
+  /// As another program may.
+  static void write_over(const fs::path& path, std::uint64_t at) {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekg(static_cast<std::streamoff>(at));
     const char byte = static_cast<char>(file.get() ^ 0x10);
@@ -564,6 +578,38 @@ TEST_F(UnreadableFile, TheScrubFindsChangedBytesOfEverySection) {
   EXPECT_EQ(collection_->info().n_damaged_segments, 0U);
   close();
   open();
+  EXPECT_TRUE(ask_all());
+}
+
+/// What another program writes to a file is in no answer from then on, without a scrub.
+TEST_F(UnreadableFile, WritesOfOthersAreNoticedAtOnce) {
+  open(config());
+  insert(0, kPoints);
+  wait_until_sealed();
+  wait_for_rest();
+  make_questions();
+  ASSERT_TRUE(ask_all());
+  Random random(kSeed);
+  std::size_t n_written = 0;
+  for (int round = 0; round < 12 && !HasFailure(); ++round) {
+    std::vector<std::shared_ptr<const MappedFile>> written;
+    std::size_t number = 0;
+    for (const CheckedFile& file : mapped()) {
+      if (number++ % 12 != static_cast<std::size_t>(round)) continue;
+      const FilePart& part = (*file.parts)[random() % file.parts->size()];
+      if (const auto mapping = file.file.lock()) written.push_back(mapping);
+      write_over(path_now(file), part.offset + random() % part.size);
+    }
+    expect_all_again();
+    for (const auto& each : written) EXPECT_TRUE(each->is_damaged());
+    n_written += written.size();
+    wait_for_rest();
+  }
+  EXPECT_GT(n_written, 10U);
+  EXPECT_EQ(database_->scrub_status().n_damages, n_written);
+  EXPECT_EQ(database_->scrub_status().n_passes, 0U);
+  EXPECT_EQ(collection_->info().n_damaged_segments, 0U);
+  EXPECT_EQ(collection_->info().n_damaged_indexes, 0U);
   EXPECT_TRUE(ask_all());
 }
 
