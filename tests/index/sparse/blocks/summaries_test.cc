@@ -31,7 +31,7 @@ std::map<std::uint32_t, std::uint32_t> maxima(const CodedRows& rows,
 std::vector<std::map<std::uint32_t, std::uint32_t>> stored(const Blocks& blocks,
                                                            std::uint32_t term) {
   std::vector<std::map<std::uint32_t, std::uint32_t>> found(blocks.list(term).n_blocks);
-  const SummaryView view = blocks.summaries(term);
+  const SummaryView view = blocks.summaries(blocks.list(term));
   for (std::uint32_t t = 0; t < blocks.n_terms(); ++t) {
     const std::uint32_t rank = view.rank(t);
     if (rank == SummaryView::kNone) continue;
