@@ -107,8 +107,8 @@ Result<> FileCheck::end_part(const MappedFile& file, const FilePart& part) {
 }
 
 tl::unexpected<Error> FileCheck::damage(const MappedFile& file, const FilePart& part,
-                                        std::string_view what) const {
-  (void)damage_region(file.bytes().data());
+                                        std::string_view what) {
+  has_found_ = damage_region(file.bytes().data());
   return fail(Code::kDataLoss, fmt::format("`{}`: {} {}", file_.path, describe(part), what));
 }
 

@@ -59,16 +59,18 @@ class FileCheck {
   /// kDataLoss, naming the file, if it is damaged; also naming the part, if that differs or cannot
   /// be read: then the file is damaged from now on.
   Result<std::size_t> step();
+  /// True if `step` failed and nobody knew of the damage before.
+  [[nodiscard]] bool has_found() const { return has_found_; }
 
  private:
   Result<> end_part(const MappedFile& file, const FilePart& part);
-  tl::unexpected<Error> damage(const MappedFile& file, const FilePart& part,
-                               std::string_view what) const;
+  tl::unexpected<Error> damage(const MappedFile& file, const FilePart& part, std::string_view what);
 
   const CheckedFile file_;
   std::size_t part_ = 0;      ///< number of the current part
   std::uint64_t n_done_ = 0;  ///< bytes of it that are in the sum
   Checksum sum_;
+  bool has_found_ = false;
 };
 
 /// Verifies the whole file now. Errors as of `FileCheck`; a file that was not remembered passes.

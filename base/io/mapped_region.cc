@@ -137,7 +137,7 @@ std::size_t size_in_pages(std::size_t size) {
 
 bool damage_region(const void* address) {
   RegionSlot* slot = find(reinterpret_cast<std::uintptr_t>(address));
-  if (slot == nullptr || slot->is_damaged.load()) return false;
+  if (slot == nullptr || slot->is_damaged.exchange(true)) return false;
   (void)put_zeros(*slot);  // if this fails, the region is marked at least
   return true;
 }

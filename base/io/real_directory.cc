@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -54,8 +55,9 @@ class RealMappedFile final : public MappedFile {
   RealMappedFile(Bytes bytes, std::string path)
       : MappedFile(bytes), region_(address(), bytes.size()), path_(std::move(path)) {}
   ~RealMappedFile() override {
+    // Both before the region is unmapped.
     watch_.reset();
-    if (copy_ != nullptr) copy_->forget();  // before the region is unmapped
+    if (copy_ != nullptr) copy_->forget();
   }
   [[nodiscard]] bool is_damaged() const override { return region_.is_damaged(); }
   void watch_writes() const override {

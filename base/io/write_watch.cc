@@ -34,10 +34,10 @@ class WriteWatches {
   /// Returns the kernel's number of the file, which other mappings of it share; -1: none.
   int add(const std::string& path, const void* address) QV_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
-    const int number =
-        queue_.is_open() ? ::inotify_add_watch(queue_.get(), path.c_str(), IN_MODIFY) : -1;
+    read_queue();  // notes of ended watches must not fill it
+    const int number = ::inotify_add_watch(queue_.get(), path.c_str(), IN_MODIFY | IN_ONESHOT);
     if (number < 0) {
-      tell_once(errno);
+      tell_once(queue_.is_open() ? errno : no_queue_);
       return -1;
     }
     try {
@@ -55,6 +55,7 @@ class WriteWatches {
     if (found == files_.end()) return;
     std::erase_if(found->second, [&](const Mapping& each) { return each.address == address; });
     forget(number);
+    read_queue();
   }
 
   void notice() QV_EXCLUDES(mutex_) {
@@ -86,19 +87,21 @@ class WriteWatches {
     const void* address = nullptr;
   };
 
-  WriteWatches() : queue_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {}
+  WriteWatches() : queue_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)), no_queue_(errno) {}
 
   void tell_once(int error_number) QV_REQUIRES(mutex_) {
-    if (std::exchange(has_told_, true)) return;
+    const bool is_gone = error_number == ENOENT;  // nobody can open it any more to write to it
+    if (is_gone || std::exchange(has_told_, true)) return;
     log_warning("writes to files in use are noticed by the scrub only: inotify: {}",
                 std::generic_category().message(error_number));
   }
 
-  /// Ends the watch of a file without mappings.
+  /// Ends the watch of a file without mappings. It has ended already if the file was written to or
+  /// is gone.
   void forget(int number) QV_REQUIRES(mutex_) {
     const auto found = files_.find(number);
     if (found != files_.end() && !found->second.empty()) return;
-    (void)::inotify_rm_watch(queue_.get(), number);  // fails if the file is gone
+    (void)::inotify_rm_watch(queue_.get(), number);
     if (found != files_.end()) files_.erase(found);
   }
 
@@ -119,9 +122,9 @@ class WriteWatches {
 
   void take(const inotify_event& note) QV_REQUIRES(mutex_) {
     if ((note.mask & IN_Q_OVERFLOW) != 0) {
-      run_logged("telling of lost notes", [] {
-        log_warning("more files were written to than the system tells: the scrub finds the rest");
-      });
+      for (const WriteObserver* observer : observers_) {
+        run_logged("telling of lost notes", [&] { observer->told_({}); });
+      }
     }
     const auto found = files_.find(note.wd);
     if ((note.mask & IN_MODIFY) == 0 || found == files_.end()) return;
@@ -139,6 +142,7 @@ class WriteWatches {
   }
 
   const Descriptor queue_;
+  const int no_queue_;  ///< why there is none
   std::atomic<int> n_reading_ = 0;
   Mutex mutex_;
   std::unordered_map<int, std::vector<Mapping>> files_ QV_GUARDED_BY(mutex_);

@@ -32,7 +32,9 @@ class WriteWatch {
 /// there are none.
 void notice_writes();
 
-/// Is told the path of each file below `root` that `notice_writes` damages, once a mapping.
+/// Is told the path of each file below `root` that `notice_writes` damages, once a mapping; an
+/// empty one if notes were lost: somebody wrote to more files at once than the system queues
+/// (16,384).
 class WriteObserver {
  public:
   /// `told` runs in any thread and must neither wait nor open or close files.

@@ -29,6 +29,10 @@ void Scrub::start(std::string root, NameOf name_of) {
   root_ = std::move(root);
   name_of_ = std::move(name_of);
   observer_.emplace(root_, [this](const std::string& path) {
+    if (path.empty()) {
+      (void)request();
+      return;
+    }
     MutexLock lock(mutex_);
     ++status_.n_damages;
     written_.push_back(path);
@@ -107,6 +111,7 @@ bool Scrub::pass() {
     status_.n_pass_bytes_total = n_total;
   }
   for (const CheckedFile& file : all) {
+    tell_written();
     if (!check(file)) return false;
   }
   MutexLock lock(mutex_);
@@ -130,6 +135,7 @@ bool Scrub::check(const CheckedFile& file) {
   while (true) {
     const auto n = check.step();
     if (!n) {
+      if (!check.has_found()) return true;  // a query met it, or a write was noticed
       note_damage(file.path, n.error().message());
       MutexLock lock(mutex_);
       ++status_.n_damages;
@@ -153,7 +159,8 @@ void Scrub::tell_written() {
     paths.swap(written_);
   }
   for (const std::string& path : paths) {
-    note_damage(path, fmt::format("`{}`: somebody wrote to it", path));
+    run_logged("telling of a file that was written to",
+               [&] { note_damage(path, fmt::format("`{}`: somebody wrote to it", path)); });
   }
 }
 

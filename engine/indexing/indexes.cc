@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/hash.h"
+#include "base/io/write_watch.h"
 #include "base/observe/log.h"
 #include "engine/model/row.h"
 #include "index/exact/searcher.h"
@@ -193,6 +194,7 @@ Result<BuiltFieldIndex> build_index(const SegmentData& data, std::size_t field,
   files->watch(mapped);
   QV_TRY(spec.type->build(data.fields[field], params, context, *files));
   // A build that read damaged pages must not get its name.
+  notice_writes();
   QV_TRY(data.check_files());
   for (const Segment& input : build.inputs) QV_TRY(input.data->check_files());
   QV_TRY(mapped->check());

@@ -1,9 +1,10 @@
 #include "engine/segment/segment.h"
-#include "base/io/write_watch.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "base/io/write_watch.h"
 
 namespace quiver::engine {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/io/write_watch.h"
 #include "index/listed_rows.h"
 
 namespace quiver::engine {
@@ -22,6 +23,7 @@ VerdictCache::RowsPtr cached_verdict(const SegmentRows& rows, const SegmentData&
   if (found.rows != nullptr || !found.is_wanted) return found.rows;
   // A dead row's document may be damaged, which live rows do not care about.
   auto all = predicate.evaluate(rows, Bitset(data.n_rows, true), cancel);
+  notice_writes();
   if (!all || !data.check_files()) return nullptr;
   const auto kept = std::make_shared<const Bitset>(*std::move(all));
   data.verdicts.keep(*identity, kept);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/io/write_watch.h"
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
 #include "engine/indexing/build_memory.h"
@@ -157,6 +158,7 @@ Result<> Rewrites::swap_in(RewriteJob& job) {
 }
 
 Result<> Rewrites::check_inputs(const RewriteJob& job) const {
+  notice_writes();
   for (const auto& input : job.inputs) {
     QV_TRY(input.data->check_files());
     if (table_.find(input.data->id) != nullptr) continue;

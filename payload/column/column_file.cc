@@ -142,10 +142,10 @@ class ColumnFileOpener {
       : path_(fmt::format("{}/{}", directory.path(), name)), file_(std::move(file)), name_(name) {}
 
   Result<ColumnView> open(const FieldIndex& index) {
-    QV_TRY(check_header());
     ColumnView view;
     QV_TRY(view.file, file_->map());
-    view.file->watch_writes();
+    view.file->watch_writes();  // before bytes are verified
+    QV_TRY(check_header());
     remember_checked(path_, view.file, {header_part(), rest_});
     bytes_ = shared_bytes(view.file);
     QV_TRY(read_table());

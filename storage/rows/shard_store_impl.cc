@@ -44,6 +44,8 @@ Result<> ShardStore::Impl::open() {
   const auto read_only = open_read_only();
   if (!read_only) {
     // One that is still to be made has nothing to read: the disk is the reason.
+    log_error("{}; nor can it be opened for reading: {}", opened.error().message(),
+              read_only.error().message());
     return fail(read_only.error().code() == Code::kDataLoss ? read_only.error() : opened.error());
   }
   log_error("{}; opened for reading only, until there is space", opened.error().message());

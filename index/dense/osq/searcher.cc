@@ -310,8 +310,8 @@ std::uint64_t OsqSearcher::bytes_per_search() const {
 MemoryUse OsqSearcher::memory() const {
   std::uint64_t heap = sizeof(*this) + file_.partitions.size() * sizeof(Partition);
   for (const Partition& partition : file_.partitions) {
-    heap +=
-        partition.packing.places().size_bytes() + partition.ranks.size() * sizeof(std::uint32_t);
+    heap += partition.packing.places().size_bytes() + partition.bits.size() +
+            partition.ranks.size() * sizeof(std::uint32_t);
   }
   return {heap, file_.n_bytes};
 }

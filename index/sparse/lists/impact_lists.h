@@ -44,8 +44,14 @@ struct ImpactRun {
   [[nodiscard]] const std::uint16_t* rows() const { return n_from + kLevels; }
 };
 
-/// Immutable; shares its memory. Whatever changes in the file after opening, `run` and
-/// `checked_run` do not lead outside of it.
+/// A run with lengths of its own, which cannot change after they were checked.
+struct CheckedRun {
+  std::array<std::uint16_t, kLevels> n_from;
+  const std::uint16_t* rows;
+};
+
+/// Immutable; shares its memory. Whatever changes in the file after opening, checked runs do not
+/// lead outside of it.
 class ImpactLists {
  public:
   /// Lists in memory of rows `[first, first + n)`, n <= kRangeRows. Row 0 of the lists is `first`.
@@ -74,13 +80,15 @@ class ImpactLists {
     const std::size_t first = kUnit * std::size_t{places_[place_of(term, range)]};
     return {runs_.data() + (first + kUnit <= runs_.size() ? first : 0)};
   }
-  /// The empty run in place of one that does not end within the lists.
-  [[nodiscard]] ImpactRun checked_run(std::uint32_t term, std::uint32_t range) const {
+  /// Without rows in place of one that does not end within the lists.
+  [[nodiscard]] CheckedRun checked_run(std::uint32_t term, std::uint32_t range) const {
     const ImpactRun found = run(term, range);
+    CheckedRun checked{{}, found.rows()};
+    std::copy_n(found.n_from, kLevels, checked.n_from.begin());
     const auto n_left = static_cast<std::size_t>(runs_.data() + runs_.size() - found.rows());
     constexpr std::size_t kMost = std::numeric_limits<std::uint16_t>::max();
-    if (n_left >= kMost || *std::max_element(found.n_from, found.rows()) <= n_left) return found;
-    return {runs_.data()};
+    if (n_left<kMost&& * std::ranges::max_element(checked.n_from)> n_left) checked.n_from = {};
+    return checked;
   }
   [[nodiscard]] std::uint64_t bytes() const;
 

@@ -72,9 +72,9 @@ class Fetching {
 using Ahead = Fetching<Nearness::kL2>;
 
 /// Returns the postings read.
-std::size_t add_run(std::uint16_t* sums, const ImpactRun& run, const ScanPlan::Term& term,
+std::size_t add_run(std::uint16_t* sums, const CheckedRun& run, const ScanPlan::Term& term,
                     Ahead ahead) {
-  const std::uint16_t* rows = run.rows();
+  const std::uint16_t* rows = run.rows;
   std::size_t first = 0;
   for (std::size_t l = kLevels; l-- > term.first_level;) {
     const std::size_t end = std::max<std::size_t>(first, run.n_from[l]);

@@ -289,17 +289,30 @@ std::uint64_t Records::largest_term(std::uint32_t row) const {
                : largest_of<std::uint16_t>(record(place), place.n_padded);
 }
 
-/// kGaps: flags, values, and steps of one byte or two, which only their flags tell apart. They are
-/// counted if steps of two bytes would not fit.
+/// kGaps: if its steps take one byte.
 bool Records::is_inside(const Place& place) const {
   const std::size_t first = std::size_t{place.line} * kLineBytes;
   const std::size_t n = place.n_padded;
   if (first > lines_.size() || n % kPadding != 0) return false;
   const std::size_t n_bytes = lines_.size() - first;
   if (codec_ != Codec::kGaps) return record_bytes(n, wide_, codec_) <= n_bytes;
-  const std::size_t least = n / 8 + 2 * n + GapWriter::kBytesBehind;
-  if (least + n <= n_bytes) return true;
-  return least <= n_bytes && least + n_wide_steps(record(place), n) <= n_bytes;
+  return n / 8 + 2 * n + GapWriter::kBytesBehind <= n_bytes;
+}
+
+/// The flags of a damaged file may say two bytes for each step. Where these would end outside, a
+/// copy with zeros behind is read.
+float Records::score_gaps(const float* table, const Place& place) const {
+  thread_local std::vector<std::byte> copy;
+  const std::size_t n = place.n_padded;
+  const std::size_t most = n / 8 + 3 * n + GapWriter::kBytesBehind;
+  const std::byte* from = record(place);
+  const auto n_left = static_cast<std::size_t>(lines_.data() + lines_.size() - from);
+  if (n_left < most) {
+    copy.assign(from, from + n_left);
+    copy.resize(most);
+    from = copy.data();
+  }
+  return kernels().records.score_gaps(table, n_terms_, from, n);
 }
 
 float Records::score(const float* table, std::uint32_t row) const {
@@ -308,7 +321,7 @@ float Records::score(const float* table, std::uint32_t row) const {
   const std::byte* terms = record(place);
   float score = 0;
   if (codec_ == Codec::kGaps) {
-    score = kernels().records.score_gaps(table, n_terms_, terms, place.n_padded) * scale_;
+    score = score_gaps(table, place) * scale_;
   } else {
     const std::byte* values = terms + std::size_t{place.n_padded} * (wide_ ? 4 : 2);
     const auto type = static_cast<std::size_t>(row_type_of(codec_));

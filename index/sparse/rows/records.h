@@ -18,10 +18,10 @@ namespace quiver::index::sparse {
 enum class Codec : std::uint32_t { kF32 = 0, kF16 = 1, kU8 = 2, kGaps = 3 };
 
 /// Immutable; shares its memory. Whatever changes in the file after opening, nothing outside of it
-/// is read: such records have any finite score. Term numbers take 16 bits if fewer than 65,536
-/// numbers are needed, else 32. A record starts on a cache line: the terms, padded to a multiple of
-/// 16 with the number of terms (where a query's table is 0), then the values. kGaps has the layout
-/// of `RecordKernels::score_gaps`: padding are steps of 0, and steps with value 0 bridge
+/// is read: such records have any score that is a number. Term numbers take 16 bits if fewer than
+/// 65,536 numbers are needed, else 32. A record starts on a cache line: the terms, padded to a
+/// multiple of 16 with the number of terms (where a query's table is 0), then the values. kGaps has
+/// the layout of `RecordKernels::score_gaps`: padding are steps of 0, and steps with value 0 bridge
 /// differences beyond 16 bits.
 class Records {
  public:
@@ -53,8 +53,9 @@ class Records {
   [[nodiscard]] std::size_t bytes_of(std::uint32_t row) const;
   /// True if the record is within `lines_`; for kGaps, all of its steps and no byte of the next.
   [[nodiscard]] bool is_in_place(std::uint32_t row) const;
-  /// True if all that `score` reads is within `lines_`.
+  /// True if a record may be there.
   [[nodiscard]] bool is_inside(const Place& place) const;
+  [[nodiscard]] float score_gaps(const float* table, const Place& place) const;
   /// Largest term number; only if `is_in_place`.
   [[nodiscard]] std::uint64_t largest_term(std::uint32_t row) const;
 

@@ -284,8 +284,8 @@ class UnreadableFile : public ::testing::Test {
     wait_until([&] { return ask_all() || ::testing::Test::HasFailure(); });
   }
 
-  /// Changes one byte.
-  /// As memory or a disk may: no call writes to the file, so only the scrub sees it.
+  /// Changes one byte as memory or a disk may: no call writes to the file, so only the scrub sees
+  /// it.
   static void flip(const fs::path& path, std::uint64_t at) {
     const int file = ::open(path.c_str(), O_RDWR);
     ASSERT_GE(file, 0) << path;
