@@ -326,7 +326,7 @@ Result<ArchiveFacts> DatabaseSnapshots::complete_there(const std::string& folder
     };
     promise.set_value(guarded([&] { return complete_folder(folder, may_go_on); }));
   };
-  if (!readers_.post(Priority::kLow, task)) return fail(Code::kUnavailable, "closing");
+  if (!readers_.post(Priority::kLow, task)) return fail(Code::kCancelled, "closing");
   return facts.get();
 }
 

@@ -89,7 +89,7 @@ Result<> complete_or_remove(Snapshots& snapshots, const SnapshotScope& scope,
   const auto completed = snapshots.complete(scope, name, Cancel());
   if (completed) return {};
   const Code code = completed.error().code();
-  const bool is_closing = code == Code::kCancelled || code == Code::kUnavailable;
+  const bool is_closing = code == Code::kCancelled;
   if (!is_closing && code != Code::kNotFound) QV_TRY(snapshots.remove(scope, name));
   return fail(completed.error());
 }
