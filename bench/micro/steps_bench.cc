@@ -308,7 +308,7 @@ void add_codes(Steps& steps) {
   const auto* bits = random_below<std::uint64_t>(0xFFFFFFFF, kOf / 64 + 1);
   auto* allowed = room_for<std::uint16_t>(kN / 16);
   steps.push_back({"codes.allowed", "row", kN, 4, 1, {gather_16, 64}, {gather_8, 64}, [=](K k) {
-                     k.codes.allowed(rows, kN / 16, bits, allowed);
+                     k.codes.allowed(rows, kN / 16, bits, kOf - 1, allowed);
                    }});
   auto* bytes = room_for<std::int8_t>(kN);
   steps.push_back({"codes.to_bytes", "value", kN, 5, 5, {to_bytes_512, 16}, {}, [=](K k) {

@@ -321,9 +321,10 @@ std::size_t count_at_least(const float* scores, std::size_t n, float bar) {
   return count;
 }
 
-/// Bits of eight rows, from a bitmap.
-QV_INLINE unsigned bits_of(const std::uint32_t* rows, const std::uint64_t* bits) {
-  const __m256i row = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows));
+/// Bits of eight rows, from a bitmap; rows above `last` count as it.
+QV_INLINE unsigned bits_of(const std::uint32_t* rows, const std::uint64_t* bits, __m256i last) {
+  const __m256i row =
+      _mm256_min_epu32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows)), last);
   const __m256i words =
       _mm256_i32gather_epi32(reinterpret_cast<const int*>(bits), _mm256_srli_epi32(row, 5), 4);
   const __m256i to_sign = _mm256_andnot_si256(row, _mm256_set1_epi32(31));
@@ -332,9 +333,11 @@ QV_INLINE unsigned bits_of(const std::uint32_t* rows, const std::uint64_t* bits)
 }
 
 void allowed_of(const std::uint32_t* rows, std::size_t n_blocks, const std::uint64_t* bits,
-                std::uint16_t* allowed) {
+                std::uint32_t last, std::uint16_t* allowed) {
+  const __m256i most = _mm256_set1_epi32(static_cast<int>(last));
   for (std::size_t b = 0; b < n_blocks; ++b, rows += CodeBlocks::kRows) {
-    allowed[b] = static_cast<std::uint16_t>(bits_of(rows, bits) | bits_of(rows + 8, bits) << 8);
+    allowed[b] =
+        static_cast<std::uint16_t>(bits_of(rows, bits, most) | bits_of(rows + 8, bits, most) << 8);
   }
 }
 

@@ -169,10 +169,11 @@ std::size_t scan(const CodeTables& query, const CodeBlocks& blocks, float base, 
 }
 
 void allowed_of(const std::uint32_t* rows, std::size_t n_blocks, const std::uint64_t* bits,
-                std::uint16_t* allowed) {
+                std::uint32_t last, std::uint16_t* allowed) {
+  const __m512i most = _mm512_set1_epi32(static_cast<int>(last));
   const __m512i low_five = _mm512_set1_epi32(31);
   for (std::size_t b = 0; b < n_blocks; ++b, rows += CodeBlocks::kRows) {
-    const __m512i row = _mm512_loadu_si512(rows);
+    const __m512i row = _mm512_min_epu32(_mm512_loadu_si512(rows), most);
     const __m512i words = _mm512_i32gather_epi32(_mm512_srli_epi32(row, 5), bits, 4);
     const __m512i bit = _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_and_si512(row, low_five));
     allowed[b] = _mm512_test_epi32_mask(words, bit);

@@ -53,9 +53,10 @@ struct CodeKernels {
   std::size_t (*scan)(const CodeTables& query, const CodeBlocks& blocks, float base,
                       float threshold, const std::uint16_t* allowed, std::uint32_t first_position,
                       CodeHits& hits);
-  /// Writes `allowed[b]`: the bits of the 16 rows at `rows + 16 * b`, from a bitmap of rows.
+  /// Writes `allowed[b]`: the bits of the 16 rows at `rows + 16 * b`, from a bitmap of rows up to
+  /// `last`. Rows above it count as `last`.
   void (*allowed)(const std::uint32_t* rows, std::size_t n_blocks, const std::uint64_t* bits,
-                  std::uint16_t* allowed);
+                  std::uint32_t last, std::uint16_t* allowed);
   /// Writes `out[i]`: `in[i] * scale` rounded to the nearest integer, within [-127, 127]. Returns
   /// their sum. `n` is a multiple of 16, values are finite.
   std::int32_t (*to_bytes)(const float* in, std::size_t n, float scale, std::int8_t* out);

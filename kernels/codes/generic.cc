@@ -99,11 +99,12 @@ std::size_t count_at_least(const float* scores, std::size_t n, float bar) {
 #include "kernels/codes/scalar.inc"
 
 void allowed_of(const std::uint32_t* rows, std::size_t n_blocks, const std::uint64_t* bits,
-                std::uint16_t* allowed) {
+                std::uint32_t last, std::uint16_t* allowed) {
   for (std::size_t b = 0; b < n_blocks; ++b, rows += CodeBlocks::kRows) {
     unsigned mask = 0;
     for (std::size_t i = 0; i < CodeBlocks::kRows; ++i) {
-      mask |= static_cast<unsigned>(bits[rows[i] / 64] >> (rows[i] % 64) & 1) << i;
+      const std::uint32_t row = std::min(rows[i], last);
+      mask |= static_cast<unsigned>(bits[row / 64] >> (row % 64) & 1) << i;
     }
     allowed[b] = static_cast<std::uint16_t>(mask);
   }

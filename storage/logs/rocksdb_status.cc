@@ -17,7 +17,8 @@ bool is_disk_full(const rocksdb::Status& status, std::string_view text) {
 Code code_of(const rocksdb::Status& status) {
   if (status.IsCorruption()) return Code::kDataLoss;
   if (status.IsIOError() || status.IsBusy() || status.IsTryAgain() || status.IsTimedOut() ||
-      status.IsShutdownInProgress() || status.IsIncomplete()) {
+      status.IsShutdownInProgress() || status.IsIncomplete() ||
+      status.IsNotSupported()) {  // by a store that is open for reading only, until there is space
     return Code::kUnavailable;
   }
   return Code::kInternal;

@@ -15,6 +15,7 @@ TEST(RocksDbStatus, CodesTellWhatTheCallerCanDo) {
   EXPECT_EQ(code_of(Status::IOError("disk")), Code::kUnavailable);
   EXPECT_EQ(code_of(Status::Busy()), Code::kUnavailable);
   EXPECT_EQ(code_of(Status::InvalidArgument("x")), Code::kInternal);
+  EXPECT_EQ(code_of(Status::NotSupported("in read only mode")), Code::kUnavailable);
 }
 
 TEST(RocksDbStatus, AFullDiskIsFoundByMarkOrByText) {

@@ -43,7 +43,9 @@ std::size_t CandidateSearch::scan_list(const Search& search, const Probe& probe,
   auto& allowed = search.scratch.allowed;
   allowed.resize(blocks.n);
   const auto rows = lists_.rows().subspan(first, blocks.n * CodeBlocks::kRows);
-  kernels().codes.allowed(rows.data(), blocks.n, filter.words(), allowed.data());
+  // Rows of a file that is damaged while it is in use may be any number.
+  kernels().codes.allowed(rows.data(), blocks.n, filter.words(), filter.n_rows() - 1,
+                          allowed.data());
   const std::size_t n_scanned = scan.count_masks(allowed);
   scan.scan(tables, blocks, probe.base, allowed.data(), first);
   return n_scanned;

@@ -182,7 +182,7 @@ TEST(IvfCoding, OnlyAllowedRowsAreFound) {
     std::sort(wanted.begin(), wanted.end(), std::greater<>());
     wanted.resize(std::min<std::size_t>(wanted.size(), 40));
     std::vector<std::uint16_t> masks(100);
-    kernels().codes.allowed(row_of.data(), 100, allowed.words().data(), masks.data());
+    kernels().codes.allowed(row_of.data(), 100, allowed.words().data(), 1599, masks.data());
     for (const bool drops : {false, true}) {
       ScanScratch scratch;
       CodeScan scan(40, scratch);
