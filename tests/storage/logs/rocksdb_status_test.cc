@@ -16,6 +16,8 @@ TEST(RocksDbStatus, CodesTellWhatTheCallerCanDo) {
   EXPECT_EQ(code_of(Status::Busy()), Code::kUnavailable);
   EXPECT_EQ(code_of(Status::InvalidArgument("x")), Code::kInternal);
   EXPECT_EQ(code_of(Status::NotSupported("in read only mode")), Code::kUnavailable);
+  EXPECT_EQ(code_of(Status::InvalidArgument("options: IO error: CURRENT: too many open files")),
+            Code::kUnavailable);
 }
 
 TEST(RocksDbStatus, AFullDiskIsFoundByMarkOrByText) {
