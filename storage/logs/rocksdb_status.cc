@@ -14,15 +14,16 @@ bool is_disk_full(const rocksdb::Status& status, std::string_view text) {
          text.find("Disk quota exceeded") != text.npos;
 }
 
-/// RocksDB reports a failed call as wrong options if it is made while these are read.
-bool is_wrapped_io_error(const rocksdb::Status& status, std::string_view text) {
-  return status.IsInvalidArgument() && text.find("IO error: ") != text.npos;
+/// RocksDB reports calls that fail while a store is opened as wrong options, which ours are not.
+bool is_failed_opening(const rocksdb::Status& status, std::string_view operation) {
+  return status.IsInvalidArgument() && operation == "open";
 }
 
-Code code_of(const rocksdb::Status& status, std::string_view text) {
+Code code_of(const rocksdb::Status& status, std::string_view operation) {
   if (status.IsCorruption()) return Code::kDataLoss;
   if (status.IsIOError() || status.IsBusy() || status.IsTryAgain() || status.IsTimedOut() ||
-      status.IsShutdownInProgress() || status.IsIncomplete() || is_wrapped_io_error(status, text) ||
+      status.IsShutdownInProgress() || status.IsIncomplete() ||
+      is_failed_opening(status, operation) ||
       status.IsNotSupported()) {  // by a store that is open for reading only, until there is space
     return Code::kUnavailable;
   }
@@ -37,7 +38,8 @@ Error to_error(const rocksdb::Status& status, std::string_view operation, std::s
     return Error(Code::kResourceExhausted, Subject::kDisk, std::string(path),
                  fmt::format("no space left on device: cannot {} `{}`: {}", operation, path, text));
   }
-  return Error(code_of(status, text), fmt::format("cannot {} `{}`: {}", operation, path, text));
+  return Error(code_of(status, operation),
+               fmt::format("cannot {} `{}`: {}", operation, path, text));
 }
 
 }  // namespace quiver::storage

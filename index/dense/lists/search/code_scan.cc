@@ -26,9 +26,10 @@ float select(std::span<float> scores, std::size_t k) {
   return *kth;
 }
 
-/// Without positions.
+/// Without positions. Scores of a damaged file that are no numbers count as the least.
 CodeHits copy_of(std::span<const float> scores, ScanScratch& scratch) {
   scratch.order.assign(scores.begin(), scores.end());
+  for (float& score : scratch.order) score = score >= -kInfinity ? score : -kInfinity;
   scratch.places.resize(scores.size());
   return {scratch.order.data(), scratch.places.data(), scores.size(), scores.size()};
 }
@@ -38,7 +39,7 @@ CodeHits copy_of(std::span<const float> scores, ScanScratch& scratch) {
 float kth_greatest(std::span<const float> scores, std::size_t k, ScanScratch& scratch) {
   CodeHits copy = copy_of(scores, scratch);
   kernels().codes.keep_best(copy, k);
-  return select(std::span(copy.scores, copy.n), k);
+  return copy.n < k ? -kInfinity : select(std::span(copy.scores, copy.n), k);
 }
 
 CodeScan::CodeScan(std::size_t want, ScanScratch& scratch)
