@@ -163,7 +163,7 @@ void CodeScan::count(double n, double n_allowed) {
 }
 
 float CodeScan::kth(std::size_t k) const {
-  if (hits_.n < k) return -kInfinity;
+  if (k == 0 || hits_.n < k) return -kInfinity;  // 0: no list was near enough to be scanned
   return kth_greatest({hits_.scores, hits_.n}, k, *scratch_);
 }
 
