@@ -16,7 +16,6 @@
 #include "base/prefetch.h"
 #include "base/result.h"
 #include "base/threads/cancel.h"
-#include "base/views.h"
 #include "index/index.h"
 #include "index/row_filter.h"
 #include "index/sparse/blocks/block_params.h"

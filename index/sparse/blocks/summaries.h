@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/prefetch.h"
-#include "base/views.h"
 #include "index/sparse/blocks/block_params.h"
 #include "index/sparse/blocks/grouping.h"
 #include "index/sparse/rows/coded_rows.h"

@@ -86,8 +86,8 @@ class ImpactLists {
     CheckedRun checked{{}, found.rows()};
     std::copy_n(found.n_from, kLevels, checked.n_from.begin());
     const auto n_left = static_cast<std::size_t>(runs_.data() + runs_.size() - found.rows());
-    constexpr std::size_t kMost = std::numeric_limits<std::uint16_t>::max();
-    if (n_left<kMost&& * std::ranges::max_element(checked.n_from)> n_left) checked.n_from = {};
+    const bool is_at_end = n_left < std::numeric_limits<std::uint16_t>::max();
+    if (is_at_end && *std::ranges::max_element(checked.n_from) > n_left) checked.n_from = {};
     return checked;
   }
   [[nodiscard]] std::uint64_t bytes() const;

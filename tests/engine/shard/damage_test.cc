@@ -280,6 +280,16 @@ class UnreadableFile : public ::testing::Test {
       }
     }
   }
+  /// Opens a collection of kPoints points that has nothing left to do. True if it answers.
+  bool open_at_rest() {
+    open(config());
+    insert(0, kPoints);
+    wait_until_sealed();
+    wait_for_rest();
+    make_questions();
+    return ask_all();
+  }
+
   void expect_all_again() {
     wait_until([&] { return ask_all() || ::testing::Test::HasFailure(); });
   }
@@ -583,12 +593,7 @@ TEST_F(UnreadableFile, TheScrubFindsChangedBytesOfEverySection) {
 
 /// What another program writes to a file is in no answer from then on, without a scrub.
 TEST_F(UnreadableFile, WritesOfOthersAreNoticedAtOnce) {
-  open(config());
-  insert(0, kPoints);
-  wait_until_sealed();
-  wait_for_rest();
-  make_questions();
-  ASSERT_TRUE(ask_all());
+  ASSERT_TRUE(open_at_rest());
   Random random(kSeed);
   std::size_t n_written = 0;
   for (int round = 0; round < 12 && !HasFailure(); ++round) {
@@ -616,12 +621,7 @@ TEST_F(UnreadableFile, WritesOfOthersAreNoticedAtOnce) {
 /// The disk cannot read a page (EIO) that the scrub reads. Every file in turn: the segment is made
 /// again from rows, and no answer is wrong.
 TEST_F(UnreadableFile, ReadErrorsInTheScrubDamageOneFile) {
-  open(config());
-  insert(0, kPoints);
-  wait_until_sealed();
-  wait_for_rest();
-  make_questions();
-  ASSERT_TRUE(ask_all());
+  ASSERT_TRUE(open_at_rest());
   testing_support::make_window_unreadable(0);
   scrub();
   const std::uint64_t n_windows = testing_support::n_windows();
