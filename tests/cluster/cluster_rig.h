@@ -236,8 +236,10 @@ class ClusterRig : public ::testing::Test {
     return n;
   }
 
-  [[nodiscard]] static Result<> update(engine::Database& database, const std::string& name,
-                                       engine::Operation operation) {
+  /// `idle`: what it takes at most on an idle machine.
+  [[nodiscard]] static Result<> update(
+      engine::Database& database, const std::string& name, engine::Operation operation,
+      std::chrono::duration<double> idle = std::chrono::seconds(1)) {
     auto answer = std::make_shared<std::promise<Result<>>>();
     auto done = answer->get_future();
     QV_TRY(const auto collection, database.collection(name));
@@ -245,7 +247,7 @@ class ClusterRig : public ::testing::Test {
                               [answer](Result<std::vector<engine::UpdateResult>> result) {
                                 answer->set_value(result ? Result<>() : fail(result.error()));
                               }));
-    if (done.wait_for(patience(std::chrono::seconds(1))) != std::future_status::ready) {
+    if (done.wait_for(patience(idle)) != std::future_status::ready) {
       return fail(Code::kDeadlineExceeded, "no answer in time");
     }
     return done.get();
