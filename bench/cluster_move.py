@@ -125,6 +125,7 @@ def main():
     args = parser.parse_args()
     if args.binary:
         os.environ["QUIVER_BINARY"] = args.binary
+    from patience import comes_true
     from placed import has_moved, leader_of, make, move, peer_id
     from quiver_cluster import Cluster
     n_points = int(args.gb * 1e9 / (4 * args.dim + PAYLOAD_BYTES))
@@ -135,6 +136,7 @@ def main():
                 node.answer_timeout_s = ANSWER_TIMEOUT_S
             make(cluster.nodes[0], NAME, 1, vectors={"size": args.dim, "distance": "Dot"}, shard_number=args.shards,
                  shards_together=True)
+            assert comes_true(lambda: leader_of(cluster, NAME))
             source = leader_of(cluster, NAME)
             begin = time.monotonic()
             fill(source, n_points, args.dim)

@@ -18,32 +18,49 @@ AnswerTimes::Clock::duration AnswerTimes::Times::least() const {
 
 void AnswerTimes::begin(const NodeAddress& node, Clock::time_point now) {
   MutexLock lock(mutex_);
-  of_[node.peer].asked_at = now;
+  Times& times = of_[node.peer];
+  times.asked_at = now;
+  if (times.n_open++ == 0) times.silent_since = now;
 }
 
-void AnswerTimes::note(const NodeAddress& node, std::optional<Clock::duration> took) {
+void AnswerTimes::note(const NodeAddress& node, std::optional<Clock::duration> took,
+                       Clock::time_point now) {
   MutexLock lock(mutex_);
   Times& times = of_[node.peer];
+  if (times.n_open > 0) --times.n_open;
+  times.silent_since = now;
   times.last[times.next] = std::max(took.value_or(kFailure), Clock::duration(1));
   times.next = (times.next + 1) % kKept;
 }
 
-void AnswerTimes::order(std::vector<NodeAddress>& nodes, Clock::time_point now) const {
-  if (nodes.size() < 2) return;
+const AnswerTimes::Times* AnswerTimes::find(const NodeAddress& node) const {
+  const auto found = of_.find(node.peer);
+  return found == of_.end() ? nullptr : &found->second;
+}
+
+AnswerTimes::Clock::duration AnswerTimes::order(std::vector<NodeAddress>& nodes,
+                                                Clock::time_point now) const {
+  if (nodes.size() < 2) return kSlowBy;
   MutexLock lock(mutex_);
-  if (of_.empty()) return;
+  if (of_.empty()) return kSlowBy;
   const auto least_of = [this](const NodeAddress& node) QV_NO_THREAD_SAFETY_ANALYSIS {
-    const auto found = of_.find(node.peer);
-    return found == of_.end() ? Clock::duration(0) : found->second.least();
+    const Times* times = find(node);
+    return times == nullptr ? Clock::duration(0) : times->least();
   };
   const NodeAddress& fastest = *std::ranges::min_element(nodes, {}, least_of);
   const auto slow = kSlowTimes * least_of(fastest) + kSlowBy;
-  std::ranges::stable_partition(nodes, [&](const auto& node) { return least_of(node) <= slow; });
+  const auto is_silent = [&](const NodeAddress& node) QV_NO_THREAD_SAFETY_ANALYSIS {
+    const Times* times = find(node);
+    return times != nullptr && times->n_open > 0 && now - times->silent_since > slow;
+  };
+  std::ranges::stable_partition(
+      nodes, [&](const auto& node) { return least_of(node) <= slow && !is_silent(node); });
   const auto is_due = [&](const NodeAddress& node) QV_NO_THREAD_SAFETY_ANALYSIS {
-    return least_of(node) > slow && now - of_.find(node.peer)->second.asked_at >= kTrySlowAgain;
+    return least_of(node) > slow && now - find(node)->asked_at >= kTrySlowAgain;
   };
   const auto due = std::ranges::find_if(nodes, is_due);
   if (due != nodes.end()) std::rotate(nodes.begin(), due, due + 1);
+  return slow;
 }
 
 }  // namespace quiver::cluster

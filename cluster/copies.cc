@@ -126,15 +126,16 @@ Result<> receive_copy(PeerClient& peers, const std::string& peer, std::string_vi
   return received;
 }
 
-Result<std::unique_ptr<engine::SnapshotReceiver>> fetch_copy(PeerClient& peers,
-                                                             const std::string& peer,
-                                                             const std::string& name,
-                                                             const std::string& cluster_id,
-                                                             engine::Snapshots& snapshots) {
+Result<std::unique_ptr<engine::SnapshotReceiver>> fetch_copy(
+    PeerClient& peers, const std::string& peer, const std::string& name,
+    const std::string& cluster_id, engine::Snapshots& snapshots,
+    const std::function<Result<>()>& check) {
   const engine::SnapshotUse use{engine::SnapshotUse::Kind::kCopy, {}, false};
   QV_TRY(auto receiver, snapshots.receive_as(use, scope_of(name), {}));
-  QV_TRY(receive_copy(peers, peer, kOpenCopy, name,
-                      [&](std::string_view piece) { return receiver->write(piece); }));
+  QV_TRY(receive_copy(peers, peer, kOpenCopy, name, [&](std::string_view piece) -> Result<> {
+    QV_TRY(check());
+    return receiver->write(piece);
+  }));
   QV_TRY(const auto config, receiver->check());
   if (config.cluster_id == cluster_id) return receiver;
   return fail(

@@ -56,9 +56,10 @@ class CopySource {
 
 /// Receives the collection `name` of the node at `peer`, to replace the one that is here, which
 /// `finish` does: all or nothing. kUnavailable if that node has another collection than the one
-/// with `cluster_id`.
+/// with `cluster_id`. `check` is asked before each piece; its error ends the copy.
 [[nodiscard]] Result<std::unique_ptr<engine::SnapshotReceiver>> fetch_copy(
     PeerClient& peers, const std::string& peer, const std::string& name,
-    const std::string& cluster_id, engine::Snapshots& snapshots);
+    const std::string& cluster_id, engine::Snapshots& snapshots,
+    const std::function<Result<>()>& check);
 
 }  // namespace quiver::cluster

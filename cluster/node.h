@@ -1,6 +1,7 @@
 // This process as one node of a cluster: who leads, what is replicated, what others ask of it.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -122,6 +123,7 @@ struct PlacementView {
 struct Holders {
   bool is_here = false;             ///< this one does
   std::vector<NodeAddress> others;  ///< in the order to ask them: alive first, of these fast ones
+  std::chrono::nanoseconds patience{0};  ///< a node that takes longer for an answer is slow
 };
 
 /// A change of the nodes that hold a collection. All its shards move together.
@@ -169,6 +171,13 @@ class Node {
   [[nodiscard]] virtual std::optional<Holders> holders(std::string_view collection) const {
     (void)collection;
     return std::nullopt;
+  }
+  /// Asks the nodes of `holders` in their order, and the next one beside the others if one is slow,
+  /// until `ask` returns true; false: it never did. `ask` keeps the answer, is called on other
+  /// threads, and may go on afterwards, until `stop`.
+  virtual bool ask_holders(const Holders& holders,
+                           const std::function<bool(const NodeAddress&)>& ask) {
+    return std::ranges::any_of(holders.others, ask);
   }
   /// A read is sent to `node`, one of the `holders`.
   virtual void note_question(const NodeAddress& node) { (void)node; }

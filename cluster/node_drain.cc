@@ -279,8 +279,7 @@ bool NodeImpl::has_all_here(const std::map<ShardName, EntryId>& tails) const {
   const auto end = Clock::now() + kApplyPause;
   return std::ranges::all_of(tails, [&](const auto& tail) {
     while (true) {
-      const auto replica = replicas_.find(tail.first);
-      if (replica && (*replica)->applied() >= tail.second.number) return true;
+      if (replicas_.applied(tail.first) >= tail.second.number) return true;
       if (Clock::now() > end) return false;
       std::this_thread::sleep_for(kApplyStep);
     }

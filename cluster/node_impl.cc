@@ -82,7 +82,9 @@ void NodeImpl::stop() {
   }
   if (look_thread_.joinable()) look_thread_.join();
   if (lease_thread_.joinable()) lease_thread_.join();
+  copying_.stop();
   part_executor_.stop();
+  hedged_.stop();
   stop_runs();
   restores_.stop();
   committer_->stop();
@@ -254,11 +256,6 @@ std::string NodeImpl::cluster_id() const {
   return cluster_id_;
 }
 
-bool NodeImpl::is_copying(const std::string& collection) const {
-  MutexLock lock(mutex_);
-  return copying_ == collection;
-}
-
 NodeView NodeImpl::view() const {
   NodeView view;
   view.self = self_;
@@ -407,13 +404,14 @@ Result<std::string> NodeImpl::store_bodies(std::string_view message) {
   for (const auto& entry : entries) {
     const auto stored = guarded([&]() -> Result<> {
       QV_TRY(const auto replica, replicas_.find(entry.shard));
-      if (is_copying(entry.shard.collection)) {
+      if (copying_.runs(entry.shard.collection)) {
         return fail(Code::kUnavailable, "the copy that is received would replace it");
       }
       return replica->store_body(entry.id, entry.body);
     });
-    if (!stored) {
-      if (stored.error().code() == Code::kNotFound) wake();
+    const bool is_missing = !stored && stored.error().code() == Code::kNotFound;
+    if (is_missing && !copying_.runs(entry.shard.collection)) wake();
+    if (!stored && !is_missing) {
       log_warning("entry {} of shard {}/{} is not stored: {}", entry.id.number,
                   entry.shard.collection, entry.shard.shard, stored.error().message());
     }
@@ -428,8 +426,7 @@ Result<std::string> NodeImpl::apply_committed(std::string_view message) {
   for (const auto& entry : entries) {
     const auto applied = guarded([&] { return replicas_.apply_up_to(entry.shard, entry.id); });
     if (!applied) wake();
-    const auto replica = replicas_.find(entry.shard);
-    append_number(replica ? (*replica)->applied() : 0, answer);
+    append_number(replicas_.applied(entry.shard), answer);
   }
   return answer;
 }
@@ -447,8 +444,7 @@ Result<std::string> NodeImpl::get_applied(std::string_view message) {
   QV_TRY(const auto entries, read_entries(message));
   std::string answer;
   for (const auto& entry : entries) {
-    const auto replica = replicas_.find(entry.shard);
-    append_number(replica ? (*replica)->applied() : 0, answer);
+    append_number(replicas_.applied(entry.shard), answer);
   }
   return answer;
 }

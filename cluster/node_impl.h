@@ -14,9 +14,11 @@
 #include "base/mutex.h"
 #include "base/threads/published.h"
 #include "cluster/answer_times.h"
+#include "cluster/background.h"
 #include "cluster/cluster_database.h"
 #include "cluster/committer.h"
 #include "cluster/copies.h"
+#include "cluster/hedged_reads.h"
 #include "cluster/ledger/ledger.h"
 #include "cluster/messages.h"
 #include "cluster/moves.h"
@@ -55,6 +57,9 @@ class NodeImpl final : public Node,
     return state != nullptr && !state->placed.empty();
   }
   [[nodiscard]] std::optional<Holders> holders(std::string_view collection) const override;
+  bool ask_holders(const Holders& holders, const HedgedReads::Ask& ask) override {
+    return hedged_.ask(holders.others, holders.patience, ask);
+  }
   void note_question(const NodeAddress& node) override { answer_times_.begin(node); }
   void note_answer(const NodeAddress& node, std::optional<std::chrono::nanoseconds> took) override {
     answer_times_.note(node, took);
@@ -118,14 +123,15 @@ class NodeImpl final : public Node,
                                                                       PartVerb verb) override;
   [[nodiscard]] Result<std::string> ask_part(const std::string& part, PartVerb verb,
                                              std::string_view message) override;
+  [[nodiscard]] PartEntries wanted_of(const std::string& part) const override QV_EXCLUDES(mutex_);
   void look_again() override;
   [[nodiscard]] std::chrono::milliseconds patience_for(const std::string& part,
                                                        PartVerb verb) const override;
   [[nodiscard]] std::shared_ptr<const engine::CollectionConfig> config_of_part(
       const std::string& part) const override;
   [[nodiscard]] Result<std::string> answer_part(std::string_view message);
-  [[nodiscard]] Result<> wait_until_part_is_fresh(const std::string& part,
-                                                  std::chrono::steady_clock::time_point deadline);
+  void want_from_now(const ClusterState& state, const std::string& name) QV_EXCLUDES(mutex_);
+  [[nodiscard]] Result<> wait_for_wanted(const PartEntries& wanted);
   /// On the node that leads the part. kAborted unless it is configured as `base` or `config`.
   [[nodiscard]] Result<> set_part_config(const std::string& part, const std::string& base,
                                          const std::string& config);
@@ -305,7 +311,12 @@ class NodeImpl final : public Node,
   [[nodiscard]] Result<> repeat_alive(const ClusterState& state);
   /// Reads the state and makes the local catalog the same.
   [[nodiscard]] Result<std::shared_ptr<const ClusterState>> adopt_catalog(Result<>& trouble);
-  [[nodiscard]] Result<> copy_collection(const ClusterState& state, const engine::ShardName& shard);
+  [[nodiscard]] Result<> copy_collection(const ClusterState& state, const std::string& id);
+  /// May take long.
+  [[nodiscard]] Result<> receive_collection(const std::string& name, const std::string& id,
+                                            const std::string& peer);
+  [[nodiscard]] static bool comes_as_copy(const ClusterState& state,
+                                          const engine::CollectionConfig& config);
   /// A leader's entry may be committed and about to be applied.
   [[nodiscard]] bool is_behind(const engine::ShardName& shard, const engine::EntryId& tail,
                                const std::string& id);
@@ -339,8 +350,6 @@ class NodeImpl final : public Node,
 
   void wake();
   [[nodiscard]] std::string cluster_id() const QV_EXCLUDES(mutex_);
-  void set_copying(const std::string& collection) QV_EXCLUDES(mutex_);
-  [[nodiscard]] bool is_copying(const std::string& collection) const QV_EXCLUDES(mutex_);
 
   const NodeOptions options_;
   const NodeId self_;
@@ -348,6 +357,7 @@ class NodeImpl final : public Node,
   Ledger& ledger_;
   PeerClient& peers_;
   AnswerTimes answer_times_;
+  HedgedReads hedged_;
   engine::Database* local_ = nullptr;
   Mutex catalog_mutex_;
   std::unique_ptr<ClusterDatabase> database_;
@@ -375,7 +385,6 @@ class NodeImpl final : public Node,
   CondVar changed_;
   bool stopped_ QV_GUARDED_BY(mutex_) = false;
   std::string cluster_id_ QV_GUARDED_BY(mutex_);
-  std::string copying_ QV_GUARDED_BY(mutex_);  ///< `cluster_id` of a collection; empty: none
   std::set<std::string> handing_over_ QV_GUARDED_BY(mutex_);  ///< placed collections
   /// A spread collection that was asked for, and the `cluster_id`s of its parts.
   struct Spread {
@@ -383,8 +392,10 @@ class NodeImpl final : public Node,
     std::shared_ptr<engine::Collection> collection;
   };
   std::map<std::string, Spread> spread_ QV_GUARDED_BY(mutex_);  ///< by name
-  std::set<std::string> following_ QV_GUARDED_BY(mutex_);       ///< parts that get a configuration
-  std::string refusal_ QV_GUARDED_BY(mutex_);                   ///< of `check_cluster`
+  /// Of parts: the newest entry that each read shows, by `cluster_id`.
+  std::map<std::string, engine::EntryNumber> wanted_ QV_GUARDED_BY(mutex_);
+  std::set<std::string> following_ QV_GUARDED_BY(mutex_);  ///< parts that get a configuration
+  std::string refusal_ QV_GUARDED_BY(mutex_);              ///< of `check_cluster`
   /// Members that were not alive at each look since then.
   std::map<NodeId, std::chrono::steady_clock::time_point> away_since_ QV_GUARDED_BY(mutex_);
   std::chrono::steady_clock::time_point away_noted_at_ QV_GUARDED_BY(mutex_);
@@ -402,6 +413,7 @@ class NodeImpl final : public Node,
   /// Ids of collections whose configuration could not be adopted at this look.
   std::set<std::string> misfits_;
   std::chrono::steady_clock::time_point next_replacing_{};
+  Background copying_{2};      ///< copies that this node gets, by `cluster_id`
   std::string last_trouble_;   ///< of the looking thread
   std::string lease_refusal_;  ///< of the thread of the lease
   Executor part_executor_;     ///< its threads wait for other nodes, about parts of collections

@@ -25,6 +25,9 @@ constexpr std::chrono::seconds kReplacingPause{10};
 /// A joining node that has almost everything is waited for while no entry is committed.
 constexpr std::uint64_t kFewEntries = 200;
 constexpr std::chrono::milliseconds kPromotionPatience{100};
+/// A node without the collection gets a copy, with its indexes, rather than make it from a longer
+/// log.
+constexpr EntryNumber kMostReplayed = 200;
 
 Error own_alone(const std::string& name) {
   return Error(Code::kFailedPrecondition,
@@ -39,11 +42,6 @@ void note(Result<>& first, Result<> done) {
 }
 
 }  // namespace
-
-void NodeImpl::set_copying(const std::string& collection) {
-  MutexLock lock(mutex_);
-  copying_ = collection;
-}
 
 void NodeImpl::look_until_stopped() {
   while (true) {
@@ -197,53 +195,70 @@ Result<> NodeImpl::catch_up(const ClusterState& state, const std::string& id) {
   Result<> first;
   for (const auto& [shard, tail] : tails_of(state, id)) {
     if (!is_behind(shard, tail, id)) continue;
+    const EntryNumber before = replicas_.applied(shard);
     auto applied =
         guarded([&, &shard = shard, &tail = tail] { return replicas_.apply_up_to(shard, tail); });
     // A collection that was restored from a snapshot cannot be made from its log.
     const auto* name = state.name_of(shard.collection);
     const bool is_missing = !applied && applied.error().code() == Code::kNotFound &&
-                            name != nullptr && state.needs_copy(state.collections.at(*name).config);
+                            name != nullptr &&
+                            comes_as_copy(state, state.collections.at(*name).config);
     if (is_missing || (!applied && applied.error().code() == Code::kOutOfRange)) {
-      log_warning("{}", applied.error().message());
-      applied = guarded([&, &shard = shard] { return copy_collection(state, shard); });
+      if (!copying_.runs(id)) log_info("{}", applied.error().message());
+      applied = copy_collection(state, shard.collection);
+    } else if (!applied && replicas_.applied(shard) > before) {
+      wake();
     }
     if (!applied && first) first = std::move(applied);
   }
   return first;
 }
 
-/// The copy is as new as the entries that its node had applied. Later ones follow at the next look.
-Result<> NodeImpl::copy_collection(const ClusterState& state, const ShardName& shard) {
-  const auto* name = state.name_of(shard.collection);
-  const NodeId leader = state.group_of(shard.collection).leader;
+/// Begins it, or says that it is on its way. The copy is as new as the entries that its node had
+/// applied. Later ones follow at the next look.
+Result<> NodeImpl::copy_collection(const ClusterState& state, const std::string& id) {
+  const auto* name = state.name_of(id);
+  const NodeId leader = state.group_of(id).leader;
   const auto source = state.alive.find(leader);
-  engine::Snapshots* snapshots = local_->snapshots();
-  if (name == nullptr || source == state.alive.end() || leader == self_ || snapshots == nullptr) {
+  if (name == nullptr || source == state.alive.end() || leader == self_ ||
+      local_->snapshots() == nullptr) {
     return fail(Code::kUnavailable, "no node leads that could send a copy");
   }
   if (is_own_alone(*name)) return fail(own_alone(*name));
-  set_copying(shard.collection);
-  auto fetched = guarded([&]() -> Result<> {
-    QV_TRY(const auto copy,
-           fetch_copy(peers_, source->second.peer, *name, shard.collection, *snapshots));
-    MutexLock lock(catalog_mutex_);
-    QV_TRY(const auto now, read_state());
-    const auto* still = now->name_of(shard.collection);
-    if (still == nullptr || *still != *name) {
-      return fail(Code::kUnavailable, fmt::format("collection `{}` was replaced meanwhile", *name));
+  copying_.start(id, [this, id, name = *name, leader, peer = source->second.peer] {
+    const auto copied = guarded([&] { return receive_collection(name, id, peer); });
+    if (!copied) {
+      log_warning("collection `{}` is not copied from node {}: {}", name, leader,
+                  copied.error().message());
+      return;
     }
-    return copy->finish();
+    log_info("collection `{}` was copied from node {}", name, leader);
+    wake();
   });
-  set_copying("");
-  QV_TRY(std::move(fetched));
-  log_info("collection `{}` was copied from node {}", *name, leader);
-  wake();
-  return {};
+  return fail(Code::kUnavailable,
+              fmt::format("collection `{}` is copied from node {}", *name, leader));
+}
+
+Result<> NodeImpl::receive_collection(const std::string& name, const std::string& id,
+                                      const std::string& peer) {
+  const auto check = [this]() -> Result<> {
+    MutexLock lock(mutex_);
+    if (stopped_) return fail(Code::kUnavailable, "this node is stopping");
+    return {};
+  };
+  QV_TRY(const auto copy, fetch_copy(peers_, peer, name, id, *local_->snapshots(), check));
+  MutexLock lock(catalog_mutex_);
+  QV_TRY(const auto answer, ledger_.range({keys_.state(), prefix_end(keys_.state())}));
+  QV_TRY(const auto now, parse_state(keys_, answer));
+  const auto* still = now.name_of(id);
+  if (still == nullptr || *still != name) {
+    return fail(Code::kUnavailable, "it was replaced meanwhile");
+  }
+  return copy->finish();
 }
 
 bool NodeImpl::is_behind(const ShardName& shard, const EntryId& tail, const std::string& id) {
-  const auto replica = replicas_.find(shard);
-  const EntryNumber applied = replica ? (*replica)->applied() : 0;
+  const EntryNumber applied = replicas_.applied(shard);
   if (applied >= tail.number) {
     behind_.erase(shard);
     return false;
@@ -310,14 +325,24 @@ Result<> NodeImpl::adopt_collections(const ClusterState& state) {
   return first;
 }
 
+/// If this node has nothing of it.
+bool NodeImpl::comes_as_copy(const ClusterState& state, const engine::CollectionConfig& config) {
+  if (state.needs_copy(config)) return true;
+  return std::ranges::any_of(engine::shard_numbers(config), [&](std::uint32_t shard) {
+    const auto tail = state.tails.find({config.cluster_id, shard});
+    return tail != state.tails.end() && tail->second.number > kMostReplayed;
+  });
+}
+
 Result<> NodeImpl::adopt_collection(const ClusterState& state, const std::string& name,
                                     const CollectionRecord& record) {
   if (!is_held_here(state, record)) return {};
   const auto names = local_->collection_names();
   const bool is_new = std::ranges::find(names, name) == names.end();
   const bool needs_copy = state.needs_copy(record.config);
-  if (is_new && !needs_copy) return local_->create_collection(name, record.config);
-  if (is_new) return install_restored(state, name, record.config);
+  if (is_new && needs_copy) return install_restored(state, name, record.config);
+  if (is_new && comes_as_copy(state, record.config)) return {};
+  if (is_new) return local_->create_collection(name, record.config);
   QV_TRY(const auto collection, local_->collection(name));
   const auto config = collection->config();
   const bool is_another = config->cluster_id != record.config.cluster_id;
@@ -348,7 +373,7 @@ Result<> NodeImpl::replace_misfits(const ClusterState& state) {
   for (const auto& id : misfits) {
     if (leads(id)) continue;
     log_warning("collection {} cannot follow its configuration in the ledger: it is replaced", id);
-    note(first, guarded([&] { return copy_collection(state, {id, 0}); }));
+    note(first, copy_collection(state, id));
   }
   return first;
 }

@@ -6,6 +6,7 @@
 
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
+#include "cluster/first_answer.h"
 #include "cluster/node_impl.h"
 #include "cluster/parts/part_calls.h"
 #include "engine/spread/spread_collection.h"
@@ -16,6 +17,8 @@ namespace {
 constexpr std::chrono::milliseconds kPartPatience{5000};
 constexpr std::chrono::milliseconds kPatienceForGone{300};
 constexpr std::chrono::milliseconds kFollowAgain{100};
+/// A node that is behind for longer lets another one answer.
+constexpr std::chrono::milliseconds kPatienceForWanted{1000};
 
 /// `first` as the configuration of a part that is configured like `own` now.
 engine::CollectionConfig followed(const engine::CollectionConfig& first,
@@ -102,7 +105,45 @@ Result<std::shared_ptr<engine::Collection>> NodeImpl::part_here(const std::strin
   const auto there = holders(part);
   if (!there) return no_such_part(part);
   if (!there->is_here) return std::shared_ptr<engine::Collection>();
+  QV_TRY(wait_for_wanted(wanted_of(part)));
   return local_->collection(part);
+}
+
+PartEntries NodeImpl::wanted_of(const std::string& part) const {
+  const auto state = state_.load();
+  const auto* record = state == nullptr ? nullptr : state->find(part);
+  if (record == nullptr) return {};
+  MutexLock lock(mutex_);
+  const auto found = wanted_.find(record->second.config.cluster_id);
+  return found == wanted_.end() ? PartEntries() : PartEntries{found->first, found->second};
+}
+
+/// Reads of parts show from now on what `state` says, whichever of their nodes they ask.
+void NodeImpl::want_from_now(const ClusterState& state, const std::string& name) {
+  MutexLock lock(mutex_);
+  std::erase_if(wanted_, [&](const auto& item) { return state.name_of(item.first) == nullptr; });
+  for (std::uint32_t i = 0; i < state.n_parts(name); ++i) {
+    const std::string& id = state.collections.at(part_name(name, i)).config.cluster_id;
+    const auto tail = state.tails.find({id, 0});
+    if (tail == state.tails.end()) continue;
+    auto& wanted = wanted_[id];
+    wanted = std::max(wanted, tail->second.number);
+  }
+}
+
+/// What another collection has taken the place of is not waited for.
+Result<> NodeImpl::wait_for_wanted(const PartEntries& wanted) {
+  if (wanted.number == 0) return {};
+  const engine::ShardName shard{wanted.cluster_id, 0};
+  if (replicas_.applied(shard) >= wanted.number) return {};
+  const auto is_known = [&] {
+    const auto state = state_.load();
+    return state != nullptr && state->name_of(wanted.cluster_id) != nullptr;
+  };
+  if (!is_known()) QV_TRY(refresh());
+  if (!is_known()) return {};
+  return wait_until_applied(shard, wanted.number,
+                            std::chrono::steady_clock::now() + kPatienceForWanted);
 }
 
 Result<std::string> NodeImpl::ask_part(const std::string& part, PartVerb verb,
@@ -116,17 +157,16 @@ Result<std::string> NodeImpl::ask_part(const std::string& part, PartVerb verb,
   }
   const auto there = holders(part);
   if (!there) return no_such_part(part);
-  Error last(Code::kUnavailable, "no node has it");
-  for (const auto& node : there->others) {
+  const auto answers = std::make_shared<FirstAnswer<std::string>>();
+  const auto ask = [this, answers, message = std::string(message)](const NodeAddress& node) {
     ReadTimer timer(*this, node);
     auto answer = peers_.call(node.peer, kPartCall, message);
-    const bool is_answered = answer && is_good(*answer);
-    // How long a wait takes says nothing about the node.
-    if (!is_answered || verb != PartVerb::kWaitUntilFresh) timer.end(is_answered);
-    if (answer) return answer;
-    last = answer.error();
-  }
-  return fail(Code::kUnavailable, last.message());
+    timer.end(answer && is_good(*answer));
+    if (!answer) return answers->miss(answer.error().message());
+    return answers->keep(*std::move(answer));
+  };
+  if (ask_holders(*there, ask)) return answers->take();
+  return fail(Code::kUnavailable, answers->trouble("no node has it"));
 }
 
 /// Nodes that are gone do not come back within seconds.
@@ -159,12 +199,6 @@ std::shared_ptr<const engine::CollectionConfig> NodeImpl::config_of_part(
 Result<std::string> NodeImpl::answer_part(std::string_view message) {
   QV_TRY(const auto question, read_question(message));
   switch (question.verb) {
-    case PartVerb::kWaitUntilFresh: {
-      const auto patience =
-          std::chrono::milliseconds(std::max<std::int64_t>(0, question.timeout_ms));
-      return encode_outcome(
-          wait_until_fresh(question.part, std::chrono::steady_clock::now() + patience));
-    }
     case PartVerb::kSetConfig: {
       QV_TRY(const auto change, read_config_question(message));
       return encode_outcome(set_part_config(question.part, change.base, change.config));
@@ -177,21 +211,11 @@ Result<std::string> NodeImpl::answer_part(std::string_view message) {
     default:
       break;
   }
+  QV_TRY(wait_for_wanted(question.wanted));
   QV_TRY(const auto part, part_here(question.part, question.verb));
   if (part != nullptr) return answer_question(*part, message);
   return fail(Code::kUnavailable, fmt::format("shard {} is not on node {}, or it does not lead it",
                                               question.part, self_));
-}
-
-Result<> NodeImpl::wait_until_part_is_fresh(const std::string& part,
-                                            std::chrono::steady_clock::time_point deadline) {
-  const auto there = holders(part);
-  if (there && there->is_here) return wait_until_fresh(part, deadline);
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-      deadline - std::chrono::steady_clock::now());
-  const std::string question = fresh_question(part, left.count());
-  QV_TRY(const auto answer, ask_part(part, PartVerb::kWaitUntilFresh, question));
-  return decode_outcome(answer);
 }
 
 Result<> NodeImpl::change_part_replicas(const std::string& part, const ReplicaChange& change) {

@@ -140,7 +140,7 @@ std::optional<Holders> NodeImpl::holders(std::string_view collection) const {
     const auto first = static_cast<std::ptrdiff_t>(self_ / 2 % others.size());
     std::rotate(others.begin(), others.begin() + first, others.end());
   }
-  answer_times_.order(others);
+  holders.patience = answer_times_.order(others);
   others.insert(others.end(), gone.begin(), gone.end());
   return holders;
 }

@@ -15,7 +15,8 @@ constexpr std::chrono::milliseconds kLookAgain{1};
 
 }  // namespace
 
-/// The range is linearizable, so its tails include every entry that was acknowledged before.
+/// The range is linearizable, so its tails include every entry that was acknowledged before. Parts
+/// are waited for when they are read, by the node that answers.
 Result<> NodeImpl::wait_until_fresh(std::string_view collection, Clock::time_point deadline) {
   const auto answer = ledger_.range({keys_.state(), prefix_end(keys_.state())});
   if (!answer) {
@@ -29,9 +30,7 @@ Result<> NodeImpl::wait_until_fresh(std::string_view collection, Clock::time_poi
     return fail(Code::kUnavailable, "this node has not all collections of the cluster yet");
   }
   const std::string name = state.resolve(collection);
-  for (std::uint32_t i = 0; i < state.n_parts(name); ++i) {
-    QV_TRY(wait_until_part_is_fresh(part_name(name, i), deadline));
-  }
+  want_from_now(state, name);
   const auto record = state.collections.find(name);
   if (record == state.collections.end()) return {};  // the read says that there is none
   const std::string& id = record->second.config.cluster_id;
@@ -45,8 +44,7 @@ Result<> NodeImpl::wait_until_applied(const engine::ShardName& shard, engine::En
                                       Clock::time_point deadline) {
   bool is_told = false;
   while (true) {
-    const auto replica = replicas_.find(shard);
-    const engine::EntryNumber applied = replica ? (*replica)->applied() : 0;
+    const engine::EntryNumber applied = replicas_.applied(shard);
     if (applied >= wanted) return {};
     if (Clock::now() >= deadline) {
       return fail(Code::kUnavailable,

@@ -18,6 +18,8 @@ constexpr std::int64_t kHeadersAtOnce = 500;
 /// Entries that wait for the apply lane together are applied as one group.
 constexpr std::size_t kQueuedAtOnce = 64;
 constexpr std::chrono::seconds kApplyPatience{30};
+/// A node that is far behind does other things, too.
+constexpr std::chrono::milliseconds kApplySlice{500};
 
 }  // namespace
 
@@ -72,14 +74,25 @@ Result<std::shared_ptr<engine::Replica>> Replicas::find(const ShardName& shard) 
   return collection->replica(shard.shard);
 }
 
+EntryNumber Replicas::applied(const ShardName& shard) const {
+  const auto replica = find(shard);
+  return replica ? (*replica)->applied() : 0;
+}
+
 Result<> Replicas::apply_up_to(const ShardName& shard, const EntryId& target) {
   MutexLock lock(mutex_of(shard));
   QV_TRY(const auto replica, find(shard));
   Pending pending;
+  const auto end = std::chrono::steady_clock::now() + kApplySlice;
   EntryNumber next = replica->applied() + 1;
   while (next <= target.number) {
     QV_TRY(const auto found, headers(shard, next, target));
     for (const auto& header : found) {
+      if (std::chrono::steady_clock::now() > end) {
+        QV_TRY(pending.wait_below(1));
+        return fail(Code::kUnavailable, fmt::format("shard {}/{} is catching up with the ledger",
+                                                    shard.collection, shard.shard));
+      }
       QV_TRY(const auto bytes, body(shard, *replica, header));
       QV_TRY(pending.wait_below(kQueuedAtOnce));
       auto queued = replica->apply(header.id.number, bytes, pending.add());

@@ -32,8 +32,11 @@ class Replicas {
 
   /// kNotFound while the shard is not on this node (yet).
   [[nodiscard]] Result<std::shared_ptr<engine::Replica>> find(const engine::ShardName& shard) const;
+  /// The newest entry that is applied; 0: none, or the shard is not on this node.
+  [[nodiscard]] engine::EntryNumber applied(const engine::ShardName& shard) const;
   /// Returns when all entries up to `target` are applied. kUnavailable if one cannot be had or
-  /// applied now; what was applied stays so. kOutOfRange if one was trimmed.
+  /// applied now, or this takes long: then it is called again, as what was applied stays so.
+  /// kOutOfRange if one was trimmed.
   [[nodiscard]] Result<> apply_up_to(const engine::ShardName& shard, const engine::EntryId& target);
 
  private:

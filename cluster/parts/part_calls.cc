@@ -92,11 +92,12 @@ Deadline deadline_of(const PartQuestion& question) {
   return Deadline::after(std::chrono::milliseconds(question.timeout_ms));
 }
 
+/// The head of a question; its version is put in.
 template <class... Args>
-std::string encode_question(PartVerb verb, const std::string& part, std::int64_t timeout_ms,
-                            const Args&... args) {
+std::string encode_question(PartQuestion head, const Args&... args) {
+  head.version = kPartCallsVersion;
   std::string message;
-  put(message, PartQuestion{kPartCallsVersion, verb, part, timeout_ms});
+  put(message, head);
   (put(message, args), ...);
   return message;
 }
@@ -293,7 +294,11 @@ class Part final : public Collection, public std::enable_shared_from_this<Part> 
     while (true) {
       auto here = router_.part_here(name_, verb);
       if (here && *here != nullptr) return answer_here(**here);
-      if (message.empty()) message = encode_question(verb, name_, ms_left(deadline), args...);
+      if (message.empty()) {
+        PartQuestion head{.verb = verb, .part = name_, .timeout_ms = ms_left(deadline)};
+        if (!is_change(verb)) head.wanted = router_.wanted_of(name_);
+        message = encode_question(std::move(head), args...);
+      }
       const auto answer = here ? router_.ask_part(name_, verb, message) : fail(here.error());
       if (answer) return decode_result<T>(*answer);
       const bool may_pass = answer.error().code() == Code::kUnavailable;
@@ -443,7 +448,6 @@ Result<std::string> answer_question(Collection& part, std::string_view message) 
     case PartVerb::kDropIndex:
       return answer_one<std::string>(in,
                                      [&](const auto& request) { return part.drop_index(request); });
-    case PartVerb::kWaitUntilFresh:
     case PartVerb::kSetConfig:
     case PartVerb::kChangeReplicas:
       break;
@@ -453,7 +457,7 @@ Result<std::string> answer_question(Collection& part, std::string_view message) 
 
 std::string config_question(const std::string& part, const std::string& base,
                             const std::string& config) {
-  return encode_question(PartVerb::kSetConfig, part, -1, ConfigChange{base, config});
+  return encode_question({.verb = PartVerb::kSetConfig, .part = part}, ConfigChange{base, config});
 }
 
 Result<ConfigChange> read_config_question(std::string_view message) {
@@ -463,12 +467,8 @@ Result<ConfigChange> read_config_question(std::string_view message) {
   return std::get<0>(std::move(arguments));
 }
 
-std::string fresh_question(const std::string& part, std::int64_t timeout_ms) {
-  return encode_question(PartVerb::kWaitUntilFresh, part, timeout_ms);
-}
-
 std::string replica_question(const std::string& part, const NumberedChange& change) {
-  return encode_question(PartVerb::kChangeReplicas, part, -1, change);
+  return encode_question({.verb = PartVerb::kChangeReplicas, .part = part}, change);
 }
 
 Result<NumberedChange> read_replica_question(std::string_view message) {

@@ -13,12 +13,13 @@
 #include "base/threads/cancel.h"
 #include "base/threads/executor.h"
 #include "engine/collection.h"
+#include "engine/model/replication.h"
 
 namespace quiver::cluster {
 
 /// The form of the messages. Raised by hand whenever `describe_messages` changes: nodes of another
 /// number are not asked.
-inline constexpr std::uint32_t kPartCallsVersion = 1;
+inline constexpr std::uint32_t kPartCallsVersion = 2;
 /// Everything that messages are made of, as text.
 [[nodiscard]] std::string describe_messages();
 
@@ -37,7 +38,6 @@ enum class PartVerb : std::uint8_t {
   kOptimizations,
   kSegmentIndexes,
   kSegmentAttributes,
-  kWaitUntilFresh,
   // Changes: the node that leads the part.
   kUpdate,
   kCreateIndex,
@@ -47,17 +47,27 @@ enum class PartVerb : std::uint8_t {
 };
 [[nodiscard]] constexpr bool is_change(PartVerb verb) { return verb >= PartVerb::kUpdate; }
 
+/// What an answer about a part must include at least.
+struct PartEntries {
+  std::string cluster_id = {};     ///< of the part, as a collection
+  engine::EntryNumber number = 0;  ///< of the newest entry; 0: nothing is wanted
+
+  bool operator==(const PartEntries&) const = default;
+};
+
 /// How the nodes of a part are found.
 class PartRouter {
  public:
   virtual ~PartRouter() = default;
-  /// The part if this node answers; nullptr: another one does.
+  /// The part if this node answers; nullptr: another one does. A read waits for `wanted_of` here.
   [[nodiscard]] virtual Result<std::shared_ptr<engine::Collection>> part_here(
       const std::string& part, PartVerb verb) = 0;
   /// Sends the message to the nodes that may answer, one after another. kUnavailable: none did
   /// anything.
   [[nodiscard]] virtual Result<std::string> ask_part(const std::string& part, PartVerb verb,
                                                      std::string_view message) = 0;
+  /// What each read of the part shows from now on.
+  [[nodiscard]] virtual PartEntries wanted_of(const std::string& part) const = 0;
   /// Returns when this node knows what was committed before.
   virtual void look_again() = 0;
   /// How long it makes sense to ask again while no node answers.
@@ -79,6 +89,7 @@ struct PartQuestion {
   PartVerb verb{};
   std::string part;
   std::int64_t timeout_ms = -1;  ///< from now; < 0: none
+  PartEntries wanted = {};       ///< of reads
 };
 /// kUnavailable if the message is of another version, kInvalidArgument if it is none.
 [[nodiscard]] Result<PartQuestion> read_question(std::string_view message);
@@ -99,7 +110,6 @@ struct ConfigChange {
   std::string base, config;
 };
 [[nodiscard]] Result<ConfigChange> read_config_question(std::string_view message);
-[[nodiscard]] std::string fresh_question(const std::string& part, std::int64_t timeout_ms);
 /// `change`: the numbers of a ReplicaChange.
 struct NumberedChange {
   std::uint8_t kind = 0;

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/mutex.h"
+#include "cluster/first_answer.h"
 #include "service/api/forwarded_calls.h"
 #include "service/api/leader_wait.h"
 #include "service/grpc/call.h"
@@ -28,6 +30,8 @@ peer::ForwardedAnswer unavailable(const std::string& text) {
   answer.set_text(status.text);
   return answer;
 }
+
+peer::ForwardedAnswer damaged() { return unavailable("the other node's answer is damaged"); }
 
 /// False: an error of the node, not of the request.
 bool is_answered(const peer::ForwardedAnswer& answer) {
@@ -129,38 +133,50 @@ CallForwarder::Answer CallForwarder::attempt(const Target& target, const std::st
                                              std::string& reason) {
   if (target.effect != api::Effect::kLocal) {
     const Leader leader = leader_for(target);
-    if (leader && *leader) return send(**leader, message, reason, target.effect);
+    if (leader && *leader) return send(**leader, message, reason);
     reason = leader ? "this node is about to lead" : leader.error().message();
     return std::nullopt;
   }
   const auto holders = options_.node->holders(target.collection);
   if (!holders) return std::nullopt;
-  for (const auto& node : holders->others) {
-    auto answer = send(node, message, reason, target.effect);
-    if (answer) return answer;
-  }
+  return read_from(*holders, message, reason);
+}
+
+/// A node that is late may get its answer after the call is over: what it needs is copied.
+CallForwarder::Answer CallForwarder::read_from(const cluster::Holders& holders,
+                                               const std::string& message, std::string& reason) {
+  const auto answers = std::make_shared<cluster::FirstAnswer<peer::ForwardedAnswer>>();
+  const auto ask = [answers, message, node = options_.node,
+                    peers = options_.peers](const cluster::NodeAddress& holder) {
+    cluster::ReadTimer timer(*node, holder);
+    const auto bytes = peers->call(holder.peer, api::kForwardedCallVerb, message);
+    peer::ForwardedAnswer answer;
+    const bool is_whole = bytes && answer.ParseFromString(*bytes);
+    timer.end(is_whole && is_answered(answer));
+    if (!bytes) return answers->miss(bytes.error().message());
+    if (!is_whole) return answers->keep(damaged());
+    if (answer.is_not_leading()) return answers->miss(answer.text());
+    return answers->keep(std::move(answer));
+  };
+  if (options_.node->ask_holders(holders, ask)) return answers->take();
+  reason = answers->trouble(reason);
   return std::nullopt;
 }
 
 /// nullopt: nothing was done, for a `reason` that may pass.
 CallForwarder::Answer CallForwarder::send(const cluster::NodeAddress& node,
-                                          const std::string& message, std::string& reason,
-                                          api::Effect effect) {
-  std::optional<cluster::ReadTimer> timer;
-  if (effect == api::Effect::kLocal) timer.emplace(*options_.node, node);
+                                          const std::string& message, std::string& reason) {
   const auto bytes = options_.peers->call(node.peer, api::kForwardedCallVerb, message);
   peer::ForwardedAnswer answer;
-  const bool is_whole = bytes && answer.ParseFromString(*bytes);
-  if (timer) timer->end(is_whole && is_answered(answer));
   if (!bytes) {
     const Error& error = bytes.error();
     reason = error.message();
-    if (error.code() == Code::kUnavailable || effect == api::Effect::kLocal) return std::nullopt;
+    if (error.code() == Code::kUnavailable) return std::nullopt;
     return error.code() == Code::kDeadlineExceeded
                ? unavailable(reason + "; the operation may be sent again")
                : unavailable("the change was not made: " + reason);
   }
-  if (!is_whole) return unavailable("the other node's answer is damaged");
+  if (!answer.ParseFromString(*bytes)) return damaged();
   if (!answer.is_not_leading()) return answer;
   reason = answer.text();
   return std::nullopt;

@@ -43,8 +43,9 @@ class CallForwarder {
   [[nodiscard]] Leader leader_for(const Target& target) const;
   void answer_by_other(UnaryCall& call, const Target& target);
   Answer attempt(const Target& target, const std::string& message, std::string& reason);
-  Answer send(const cluster::NodeAddress& node, const std::string& message, std::string& reason,
-              api::Effect effect);
+  Answer send(const cluster::NodeAddress& node, const std::string& message, std::string& reason);
+  Answer read_from(const cluster::Holders& holders, const std::string& message,
+                   std::string& reason);
 
   const api::ClusterOptions options_;
   const cluster::NodeId self_;

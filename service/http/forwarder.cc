@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <map>
 #include <utility>
 
+#include "cluster/first_answer.h"
 #include "service/api/leader_wait.h"
 #include "service/http/exchange/on_executor.h"
 #include "service/http/router.h"
@@ -87,7 +89,7 @@ Forwarder::Forwarder(const api::ClusterOptions& options, AnswerHere answer_here)
     : options_(options),
       answer_here_(std::move(answer_here)),
       self_(std::to_string(options.node->view().self)),
-      connections_(kLimits),
+      connections_(std::make_shared<client::ConnectionPool>(kLimits)),
       executor_(kThreads, "http-forward"),
       readers_(kThreads, "http-read-away") {}
 
@@ -190,6 +192,7 @@ Forwarder::Attempt Forwarder::attempt_change(Exchange& exchange, std::string& re
 Forwarder::Attempt Forwarder::attempt_read(Exchange& exchange, std::string& reason) {
   const auto holders = options_.node->holders(exchange.captures[0]);
   if (!holders || holders->is_here) return answer_here_(exchange);
+  if (is_read(exchange)) return read_from(*holders, exchange, reason);
   for (const auto& node : holders->others) {
     auto answer = send(exchange, node, reason);
     if (answer) return answer;
@@ -197,19 +200,58 @@ Forwarder::Attempt Forwarder::attempt_read(Exchange& exchange, std::string& reas
   return std::nullopt;
 }
 
-Forwarder::Attempt Forwarder::send(Exchange& exchange, const cluster::NodeAddress& node,
-                                   std::string& reason) {
+/// A node that is late may get its answer after the exchange is over: what it needs is copied.
+Forwarder::Attempt Forwarder::read_from(const cluster::Holders& holders, Exchange& exchange,
+                                        std::string& reason) {
+  struct Parcel {
+    client::Endpoint endpoint;
+    std::string head;
+  };
+  std::map<std::string, Parcel> parcels;
+  for (const auto& node : holders.others) {
+    QV_TRY(auto endpoint, endpoint_of(node));
+    auto head = head_for(exchange, endpoint, self_);
+    parcels[node.http] = {std::move(endpoint), std::move(head)};
+  }
+  const tracing::StageScope stage(exchange.trace(), "Forward", tracing::SpanKind::kClient);
+  const auto answers = std::make_shared<cluster::FirstAnswer<client::HttpResponse>>();
+  const auto ask = [answers, parcels = std::move(parcels), body = exchange.request.body,
+                    connections = connections_,
+                    node = options_.node](const cluster::NodeAddress& holder) {
+    const Parcel& parcel = parcels.at(holder.http);
+    cluster::ReadTimer timer(*node, holder);
+    auto answer = connections->exchange(parcel.endpoint, parcel.head, body);
+    timer.end(is_answered(answer));
+    if (!answer) return answers->miss(answer.error().message());
+    if (client::find_header(answer->head, kNotLeading)) {
+      return answers->miss(client::error_text(*answer));
+    }
+    return answers->keep(*std::move(answer));
+  };
+  if (!options_.node->ask_holders(holders, ask)) {
+    reason = answers->trouble(reason);
+    return std::nullopt;
+  }
+  auto answer = answers->take();
+  copy_answer(answer, exchange.response);
+  return Answer::kReady;
+}
+
+Result<client::Endpoint> Forwarder::endpoint_of(const cluster::NodeAddress& node) const {
   QV_TRY(client::Endpoint endpoint, client::parse_url(node.http));
   endpoint.ca_file = options_.ca_file;
   endpoint.silence = kSilence;
+  return endpoint;
+}
+
+Forwarder::Attempt Forwarder::send(Exchange& exchange, const cluster::NodeAddress& node,
+                                   std::string& reason) {
+  QV_TRY(const client::Endpoint endpoint, endpoint_of(node));
   const tracing::StageScope stage(exchange.trace(), "Forward", tracing::SpanKind::kClient);
   const std::string head = head_for(exchange, endpoint, self_);
-  std::optional<cluster::ReadTimer> timer;
-  if (is_read(exchange)) timer.emplace(*options_.node, node);
-  auto answer = connections_.exchange(endpoint, head, exchange.request.body);
-  if (timer) timer->end(is_answered(answer));
+  auto answer = connections_->exchange(endpoint, head, exchange.request.body);
   const bool may_be_done = !answer && answer.error().code() != Code::kUnavailable;
-  if (!answer && (is_read(exchange) || !may_be_done)) {
+  if (!answer && !may_be_done) {
     reason = answer.error().message();
     return std::nullopt;
   }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -43,6 +44,7 @@ class Forwarder {
 
   using Leader = Result<std::optional<cluster::NodeAddress>>;
 
+  [[nodiscard]] Result<client::Endpoint> endpoint_of(const cluster::NodeAddress& node) const;
   [[nodiscard]] Leader leader_for(const Exchange& exchange) const;
   Decoded<std::optional<Answer>> change_elsewhere(Exchange& exchange);
   Decoded<std::optional<Answer>> read_elsewhere(Exchange& exchange);
@@ -52,13 +54,15 @@ class Forwarder {
   Decoded<Answer> answer_by_holder(Exchange& exchange);
   Attempt attempt_change(Exchange& exchange, std::string& reason);
   Attempt attempt_read(Exchange& exchange, std::string& reason);
+  /// What changes nothing on any node, whoever answers first.
+  Attempt read_from(const cluster::Holders& holders, Exchange& exchange, std::string& reason);
   Attempt send(Exchange& exchange, const cluster::NodeAddress& node, std::string& reason);
 
   const api::ClusterOptions options_;
   const AnswerHere answer_here_;
-  const std::string self_;  ///< id of this node
-  client::ConnectionPool connections_;
-  std::atomic<std::int64_t> look_again_at_ = 0;  ///< of the steady clock
+  const std::string self_;                                     ///< id of this node
+  const std::shared_ptr<client::ConnectionPool> connections_;  ///< of late answers, too
+  std::atomic<std::int64_t> look_again_at_ = 0;                ///< of the steady clock
   std::atomic<double> stale_s_ = 0;
   // The last members: their threads use the others. Reads do not wait behind changes that wait for
   // a leader.

@@ -19,7 +19,7 @@ class AnswerTimesTest : public testing::Test {
   void note(const std::string& name, milliseconds took, int n = 4) {
     for (int i = 0; i < n; ++i) {
       times_.begin(node(name), now_);
-      times_.note(node(name), took);
+      times_.note(node(name), took, now_);
     }
   }
   std::vector<std::string> order() {
@@ -33,6 +33,27 @@ class AnswerTimesTest : public testing::Test {
   AnswerTimes times_;
   AnswerTimes::Clock::time_point now_;
 };
+
+TEST_F(AnswerTimesTest, OneThatOwesAnAnswerIsLastUntilItGivesOne) {
+  note("a", milliseconds(1));
+  note("b", milliseconds(1));
+  times_.begin(node("a"), now_);
+  now_ += milliseconds(20);
+  EXPECT_THAT(order(), ElementsAre("a", "b", "c"));
+  now_ += milliseconds(10);
+  times_.begin(node("a"), now_);
+  EXPECT_THAT(order(), ElementsAre("b", "c", "a")) << "since the first of its questions";
+  times_.note(node("a"), milliseconds(1), now_);
+  EXPECT_THAT(order(), ElementsAre("a", "b", "c")) << "one of two is answered";
+}
+
+TEST_F(AnswerTimesTest, FromThreeTimesTheFastestOnAnAnswerIsLate) {
+  std::vector<NodeAddress> nodes = {node("a"), node("b")};
+  EXPECT_EQ(times_.order(nodes, now_), milliseconds(20));
+  note("a", milliseconds(200));
+  note("b", milliseconds(10));
+  EXPECT_EQ(times_.order(nodes, now_), milliseconds(50));
+}
 
 TEST_F(AnswerTimesTest, WithoutTimesTheOrderStays) {
   EXPECT_THAT(order(), ElementsAre("a", "b", "c"));

@@ -189,7 +189,7 @@ TEST_F(ClusterModel, WhatIsAcknowledgedStaysUnderFaults) {
   TestNode::keep_entries = 20;  // so that the log is trimmed, too
   ASSERT_TRUE(leader()->database().create_collection("docs", config()));
   constexpr int kStepOfSnapshot = 20;
-  const int n = n_rounds(8);
+  const int n = n_rounds(6);
   for (int round = 0; round < n && !HasFailure(); ++round) {
     for (int i = 0; i < 60; ++i) change_something();
     if (random_() % 2 == 0) snapshot_something();
@@ -287,7 +287,7 @@ TEST_P(PlacementModel, WhatIsAcknowledgedStaysWhileTheCollectionMoves) {
   remember_ids();
   ASSERT_TRUE(leader()->database().create_collection("docs", placed_config(GetParam())));
   ASSERT_TRUE(comes_true([&] { return leader_of("docs") != nullptr; }));
-  run(n_rounds(5), 10);
+  run(n_rounds(3), 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Factors, PlacementModel, ::testing::Values(1, 2));
@@ -345,7 +345,7 @@ TEST_P(SpreadModel, WhatIsAcknowledgedStaysWhileShardsMove) {
   remember_ids();
   ASSERT_TRUE(leader()->database().create_collection("docs", spread_config(GetParam(), kShards)));
   ASSERT_TRUE(comes_true([&] { return is_led(); }));
-  run(n_rounds(4), 3);
+  run(n_rounds(3), 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Factors, SpreadModel, ::testing::Values(1, 2));

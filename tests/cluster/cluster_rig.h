@@ -48,6 +48,16 @@ class Network {
     MutexLock lock(mutex_);
     slow_by_[peer] = by;
   }
+  /// Messages with this verb wait on their way until the next call; "": none do.
+  void hold(std::string verb) {
+    MutexLock lock(mutex_);
+    held_ = std::move(verb);
+    changed_.notify_all();
+  }
+  [[nodiscard]] bool holds_one() {
+    MutexLock lock(mutex_);
+    return n_held_ != 0;
+  }
   /// Messages that reached `to`.
   int n_sent(const std::string& from, const std::string& to, std::string_view verb) {
     MutexLock lock(mutex_);
@@ -74,6 +84,11 @@ class Network {
       ++n_calls_[to];
       ++n_sent_[{from, to, std::string(verb)}];
       slow_by = slow_by_[to];
+      if (held_ == verb) {
+        ++n_held_;
+        while (held_ == verb) changed_.wait(mutex_);
+        --n_held_;
+      }
     }
     if (slow_by.count() != 0) std::this_thread::sleep_for(slow_by);
     auto answer = node->answer(verb, body);
@@ -93,6 +108,8 @@ class Network {
   std::map<std::tuple<std::string, std::string, std::string>, int> n_sent_ QV_GUARDED_BY(mutex_);
   std::map<std::string, std::chrono::milliseconds> slow_by_ QV_GUARDED_BY(mutex_);
   Filter is_lost_ QV_GUARDED_BY(mutex_);
+  std::string held_ QV_GUARDED_BY(mutex_);
+  int n_held_ QV_GUARDED_BY(mutex_) = 0;
 };
 
 class PeerOfTest final : public PeerClient {

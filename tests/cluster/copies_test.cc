@@ -122,7 +122,8 @@ TEST(CopiesTest, NoAnswerWaitsForTheWholeArchive) {
   CopySource source;
   SnapshotsOfTest snapshots;
   PeerWithCopies peers(source, snapshots);
-  ASSERT_TRUE(fetch_copy(peers, "http://node1", "docs", "c1", snapshots));
+  ASSERT_TRUE(
+      fetch_copy(peers, "http://node1", "docs", "c1", snapshots, [] { return Result<>(); }));
   EXPECT_EQ(peers.n_read_at_opening, 0U);
   EXPECT_LE(peers.most_read_for_an_answer, std::uint64_t{8} << 20);
   ASSERT_EQ(snapshots.received.size(), kArchiveBytes);

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "cluster/copies.h"
 #include "cluster/records.h"
 #include "tests/cluster/placement_rig.h"
 
@@ -242,6 +243,28 @@ TEST_F(PlacementTest, ACollectionWithATrimmedLogMovesByACopy) {
   EXPECT_TRUE(comes_true([&] { return are_holders("docs", {second}); }));
   EXPECT_EQ(points(second->database(), "docs").size(), 60U);
   TestNode::keep_entries = 10'000;
+}
+
+/// A copy has indexes, and is made beside everything else that the node does.
+TEST_F(PlacementTest, ALongLogMovesByACopyAndItsNodeGoesOnMeanwhile) {
+  make("docs", 1, 1);
+  write("docs", 0, 250);
+  TestNode& source = *holders("docs").front();
+  TestNode& target = *other_than({&source});
+  network_.hold(std::string(kReadCopy));
+  EXPECT_TRUE(change("docs", Kind::kMove, id_of(source), id_of(target)));
+  EXPECT_TRUE(comes_true([&] { return network_.holds_one(); }));
+  EXPECT_TRUE(leader()->database().create_collection("other", config()));
+  EXPECT_TRUE(comes_true([&] { return target.local().exists("other"); }));
+  EXPECT_TRUE(leader()->database().update_aliases({engine::CreateAlias{"other", "alias"}}));
+  EXPECT_TRUE(comes_true([&] { return target.database().exists("alias"); }));
+  write("docs", 250, 260);
+  EXPECT_FALSE(target.local().exists("docs"));
+  network_.hold("");
+  EXPECT_TRUE(comes_true([&] { return are_holders("docs", {&target}); }));
+  EXPECT_EQ(points(target.database(), "docs").size(), 260U);
+  write("docs", 260, 270);
+  EXPECT_EQ(points(target.database(), "docs").size(), 270U);
 }
 
 TEST_F(PlacementTest, CopiesAreAddedAndDropped) {

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "cluster/messages.h"
 #include "cluster/records.h"
 #include "engine/snapshots.h"
 #include "tests/cluster/placement_rig.h"
@@ -108,6 +109,31 @@ TEST_F(SpreadClusterTest, ReadsAvoidASlowReplica) {
   for (int i = 0; i < 40; ++i) EXPECT_THAT(nearest(asker, 3), ElementsAre(29, 28, 27));
   EXPECT_LE(n_asked(slow), calm + 8);
   network_.set_slow(slow.peer(), milliseconds(0));
+}
+
+/// The node that answers need not be the one that was asked before.
+TEST_F(SpreadClusterTest, FreshReadsShowWhatWasAcknowledgedWhicheverNodeAnswers) {
+  spread(2, 3);
+  write_points(0, 30);
+  // Nobody tells another node what is committed: each finds out when it looks at the ledger.
+  network_.set_filter([](const std::string&, const std::string&, std::string_view verb) {
+    return verb == kApplyCommitted;
+  });
+  std::uint64_t n_points = 30;
+  for (int round = 0; round < 12; ++round) {
+    TestNode& asker = *nodes_[round % nodes_.size()];
+    for (const auto& node : nodes_) {
+      const bool is_slow = round / 3 % 2 == 0 ? node == nodes_[1] : node == nodes_[2];
+      network_.set_slow(node->peer(), milliseconds(is_slow ? 40 : 0));
+    }
+    write_points(n_points, n_points + 5);
+    n_points += 5;
+    ASSERT_TRUE(asker.node().wait_until_fresh("docs", patience_end(std::chrono::seconds(1))));
+    EXPECT_EQ(points(asker.database(), "docs").size(), n_points);
+    EXPECT_EQ(nearest(asker, 1), std::vector{n_points - 1});
+  }
+  for (const auto& node : nodes_) network_.set_slow(node->peer(), milliseconds(0));
+  network_.set_filter({});
 }
 
 TEST_F(SpreadClusterTest, TheCatalogKnowsItByOneName) {
