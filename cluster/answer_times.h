@@ -29,8 +29,10 @@ class AnswerTimes {
             Clock::time_point now = Clock::now()) QV_EXCLUDES(mutex_);
   /// Puts slow nodes behind the others: those that take 20 ms longer than three times the fastest,
   /// or than one of which nothing is known. One that was not asked for 30 s comes first once, as it
-  /// may be fast again. Returns the time from which on an answer is slow.
-  Clock::duration order(std::vector<NodeAddress>& nodes, Clock::time_point now = Clock::now()) const
+  /// may be fast again. Returns the time from which on an answer is late, if the first node may be
+  /// late again: an answer of it was within the last 30 s.
+  std::optional<Clock::duration> order(std::vector<NodeAddress>& nodes,
+                                       Clock::time_point now = Clock::now()) const
       QV_EXCLUDES(mutex_);
 
  private:
@@ -40,13 +42,16 @@ class AnswerTimes {
     std::array<Clock::duration, kKept> last{};  ///< 0: none
     std::size_t next = 0;                       ///< the oldest
     Clock::time_point asked_at;
-    int n_open = 0;                  ///< questions without an answer
-    Clock::time_point silent_since;  ///< if there are any
+    std::optional<Clock::time_point> late_at;  ///< the last late answer
+    int n_open = 0;                            ///< questions without an answer
+    Clock::time_point silent_since;            ///< if there are any
 
     /// 0 until there are kKept.
     [[nodiscard]] Clock::duration least() const;
   };
 
+  /// Of the fastest node that was ever asked.
+  [[nodiscard]] Clock::duration least_of_all() const QV_REQUIRES(mutex_);
   [[nodiscard]] const Times* find(const NodeAddress& node) const QV_REQUIRES(mutex_);
 
   mutable Mutex mutex_;

@@ -12,9 +12,10 @@ namespace quiver::cluster {
 /// What the threads of one read share; it lives until the last answer.
 class HedgedReads::Race {
  public:
-  explicit Race(Ask ask) : ask_(std::move(ask)) {}
+  Race(Ask ask, std::atomic<std::size_t>& n_busy) : ask_(std::move(ask)), n_busy_(n_busy) {}
 
   void begin() QV_EXCLUDES(mutex_) {
+    ++n_busy_;
     MutexLock lock(mutex_);
     ++n_open_;
   }
@@ -24,6 +25,7 @@ class HedgedReads::Race {
     end(is_good);
   }
   void end(bool is_good) QV_EXCLUDES(mutex_) {
+    --n_busy_;
     MutexLock lock(mutex_);
     --n_open_;
     is_won_ = is_won_ || is_good;
@@ -45,22 +47,21 @@ class HedgedReads::Race {
 
  private:
   const Ask ask_;
+  std::atomic<std::size_t>& n_busy_;
   Mutex mutex_;
   CondVar changed_;
   int n_open_ QV_GUARDED_BY(mutex_) = 0;
   bool is_won_ QV_GUARDED_BY(mutex_) = false;
 };
 
-bool HedgedReads::ask(const std::vector<NodeAddress>& nodes, std::chrono::nanoseconds patience,
-                      const Ask& ask) {
+bool HedgedReads::ask(const std::vector<NodeAddress>& nodes,
+                      std::optional<std::chrono::nanoseconds> patience, const Ask& ask) {
   constexpr std::chrono::hours kForever{1};
   if (saved_ < kMostSaved) ++saved_;
-  // A thread less where nothing can be won; and no read waits for a thread.
-  if (nodes.size() < 2 || executor_.n_queued(Priority::kHigh) != 0) {
-    return std::ranges::any_of(nodes, ask);
-  }
-  const auto race = std::make_shared<Race>(ask);
-  auto time = patience;
+  // No read waits for a thread.
+  if (!patience || nodes.size() < 2 || n_busy_ >= kThreads) return std::ranges::any_of(nodes, ask);
+  const auto race = std::make_shared<Race>(ask, n_busy_);
+  std::chrono::nanoseconds time = *patience;
   for (std::size_t next = 0; next < nodes.size();) {
     race->begin();
     const auto run = [race, node = nodes[next++]] { race->run(node); };

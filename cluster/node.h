@@ -123,7 +123,8 @@ struct PlacementView {
 struct Holders {
   bool is_here = false;             ///< this one does
   std::vector<NodeAddress> others;  ///< in the order to ask them: alive first, of these fast ones
-  std::chrono::nanoseconds patience{0};  ///< a node that takes longer for an answer is slow
+  /// The first one may be late: after this time the next is asked, too.
+  std::optional<std::chrono::nanoseconds> patience = {};
 };
 
 /// A change of the nodes that hold a collection. All its shards move together.
@@ -172,8 +173,8 @@ class Node {
     (void)collection;
     return std::nullopt;
   }
-  /// Asks the nodes of `holders` in their order, and the next one beside the others if one is slow,
-  /// until `ask` returns true; false: it never did. `ask` keeps the answer, is called on other
+  /// Asks the nodes of `holders` in their order, and the next one beside the others if one is late,
+  /// until `ask` returns true; false: it never did. `ask` keeps the answer, may be called on other
   /// threads, and may go on afterwards, until `stop`.
   virtual bool ask_holders(const Holders& holders,
                            const std::function<bool(const NodeAddress&)>& ask) {

@@ -49,10 +49,21 @@ TEST_F(AnswerTimesTest, OneThatOwesAnAnswerIsLastUntilItGivesOne) {
 
 TEST_F(AnswerTimesTest, FromThreeTimesTheFastestOnAnAnswerIsLate) {
   std::vector<NodeAddress> nodes = {node("a"), node("b")};
-  EXPECT_EQ(times_.order(nodes, now_), milliseconds(20));
-  note("a", milliseconds(200));
+  EXPECT_FALSE(times_.order(nodes, now_)) << "nothing is known";
+  note("a", milliseconds(10));
   note("b", milliseconds(10));
+  EXPECT_FALSE(times_.order(nodes, now_)) << "both are fast";
+  note("a", milliseconds(200), 1);
   EXPECT_EQ(times_.order(nodes, now_), milliseconds(50));
+  EXPECT_EQ(nodes.front(), node("a")) << "once is no habit";
+  now_ += seconds(31);
+  EXPECT_FALSE(times_.order(nodes, now_)) << "it is forgotten";
+  note("a", milliseconds(200));
+  EXPECT_FALSE(times_.order(nodes, now_));
+  EXPECT_EQ(nodes.front(), node("b"));
+  now_ += seconds(30);
+  EXPECT_EQ(times_.order(nodes, now_), milliseconds(50)) << "it is tried again";
+  EXPECT_EQ(nodes.front(), node("a"));
 }
 
 TEST_F(AnswerTimesTest, WithoutTimesTheOrderStays) {
