@@ -233,6 +233,7 @@ class NodeImpl final : public Node,
   struct Standing {
     std::optional<std::chrono::steady_clock::time_point> holds_key_since;  ///< and does not lead
     std::chrono::steady_clock::time_point next_campaign{};
+    std::chrono::steady_clock::time_point advanced_at{};  ///< by entries, without having all
     std::chrono::steady_clock::time_point leaderless_since = std::chrono::steady_clock::now();
   };
   /// nullptr: a placed collection that this node has not led.

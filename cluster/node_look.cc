@@ -207,6 +207,7 @@ Result<> NodeImpl::catch_up(const ClusterState& state, const std::string& id) {
       if (!copying_.runs(id)) log_info("{}", applied.error().message());
       applied = copy_collection(state, shard.collection);
     } else if (!applied && replicas_.applied(shard) > before) {
+      standings_[id].advanced_at = Clock::now();
       wake();
     }
     if (!applied && first) first = std::move(applied);
