@@ -1,4 +1,5 @@
 // Who leads a group of nodes, and what its leader does at each look.
+#include <algorithm>
 #include <fmt/format.h>
 
 #include <thread>
