@@ -1,7 +1,7 @@
 // Who leads a group of nodes, and what its leader does at each look.
-#include <algorithm>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
