@@ -39,6 +39,14 @@ template <std::unsigned_integral T>
   return begin < end ? static_cast<T>(end - begin) : T{0};
 }
 
+/// What `values` has of `[begin, end)`: offsets may be damaged after they were checked.
+template <class T>
+[[nodiscard]] constexpr std::span<T> part_of(std::span<T> values, std::uint64_t begin,
+                                             std::uint64_t end) {
+  if (begin >= values.size()) return {};
+  return values.subspan(begin, length_between(begin, end < values.size() ? end : values.size()));
+}
+
 /// `indices` ascend strictly; `values` has the same length.
 struct SparseView {
   std::span<const std::uint32_t> indices;

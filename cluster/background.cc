@@ -30,20 +30,22 @@ bool Background::runs(const std::string& name) const {
 }
 
 void Background::stop() {
-  std::map<std::string, std::thread> threads;
+  std::vector<std::thread> threads;
   {
     MutexLock lock(mutex_);
     stopped_ = true;
-    threads = std::exchange(threads_, {});
+    for (auto& [name, thread] : threads_) threads.push_back(std::move(thread));  // their names stay
   }
-  for (auto& [name, thread] : threads) thread.join();
+  for (auto& thread : threads) {
+    if (thread.joinable()) thread.join();
+  }
 }
 
 std::vector<std::thread> Background::take_ended() {
   std::vector<std::thread> ended;
   for (const auto& name : std::exchange(ended_, {})) {
     const auto found = threads_.find(name);
-    if (found == threads_.end()) continue;
+    if (found == threads_.end() || !found->second.joinable()) continue;
     ended.push_back(std::move(found->second));
     threads_.erase(found);
   }

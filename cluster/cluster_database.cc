@@ -109,11 +109,16 @@ Result<std::shared_ptr<engine::Collection>> ClusterDatabase::collection(const st
   }
   auto found = local_.collection(name);
   if (found || found.error().code() != Code::kNotFound) return found;
-  if (const auto state = state_with_remote(name)) {
+  if (const auto remote = state_with_remote(name)) {
     return fail(Code::kUnavailable, fmt::format("collection `{}` is not on this node, but on {}",
-                                                name, nodes_of(*state, name)));
+                                                name, nodes_of(*remote, name)));
   }
-  if (ledger_.last_state() != nullptr) return found;
+  const auto state = ledger_.last_state();
+  if (state != nullptr && state->find(name) != nullptr) {
+    return fail(Code::kUnavailable,
+                fmt::format("collection `{}` is not on this node yet, which gets a copy", name));
+  }
+  if (state != nullptr) return found;
   return fail(
       Code::kUnavailable,
       fmt::format("collection `{}` is not on this node, which has not reached the ledger of "

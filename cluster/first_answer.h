@@ -19,16 +19,22 @@ class FirstAnswer {
     if (!answer_) answer_ = std::move(answer);
     return true;
   }
+  /// An error that another node may not have: it counts if there is nothing better. Returns false.
+  bool spare(T answer) QV_EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    if (!spare_) spare_ = std::move(answer);
+    return false;
+  }
   /// Returns false: another may have an answer.
   bool miss(std::string reason) QV_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     trouble_ = std::move(reason);
     return false;
   }
-  /// Once, after `keep`.
-  [[nodiscard]] T take() QV_EXCLUDES(mutex_) {
+  /// Once, when all that was asked for is over. nullopt: no node has answered.
+  [[nodiscard]] std::optional<T> take() QV_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
-    return *std::move(answer_);
+    return std::exchange(answer_ ? answer_ : spare_, std::nullopt);
   }
   /// Why the last one that failed did; `none`: nobody was asked.
   [[nodiscard]] std::string trouble(const std::string& none) const QV_EXCLUDES(mutex_) {
@@ -39,6 +45,7 @@ class FirstAnswer {
  private:
   mutable Mutex mutex_;
   std::optional<T> answer_ QV_GUARDED_BY(mutex_);
+  std::optional<T> spare_ QV_GUARDED_BY(mutex_);
   std::optional<std::string> trouble_ QV_GUARDED_BY(mutex_);
 };
 

@@ -64,8 +64,8 @@ bool HedgedReads::ask(const std::vector<NodeAddress>& nodes,
   std::chrono::nanoseconds time = *patience;
   for (std::size_t next = 0; next < nodes.size();) {
     race->begin();
-    const auto run = [race, node = nodes[next++]] { race->run(node); };
-    if (!executor_.post(Priority::kHigh, run)) race->end(false);
+    const auto run = [race, node = nodes[next++]] { race->run(node); };  // here after the stop
+    if (!executor_.post(Priority::kHigh, run)) run();
     Race::State state = race->wait_for(next < nodes.size() ? time : kForever);
     if (state == Race::State::kLate && !may_hedge()) {
       time = kForever;

@@ -29,7 +29,7 @@ class HedgedReads {
   /// takes a tenth of a millisecond less.
   bool ask(const std::vector<NodeAddress>& nodes, std::optional<std::chrono::nanoseconds> patience,
            const Ask& ask);
-  /// Waits for what has begun; afterwards only single nodes are asked.
+  /// Waits for what has begun; afterwards nodes are asked on the thread that asks.
   void stop() { executor_.stop(); }
 
  private:

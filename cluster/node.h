@@ -247,17 +247,25 @@ class ReadTimer {
   ReadTimer(Node& node, const NodeAddress& asked) : node_(node), asked_(asked) {
     node_.note_question(asked_);
   }
+  /// Without `end`: there was no answer.
+  ~ReadTimer() {
+    if (!is_over_) node_.note_answer(asked_, std::nullopt);
+  }
+  ReadTimer(const ReadTimer&) = delete;
+  ReadTimer& operator=(const ReadTimer&) = delete;
   /// `is_good`: there is an answer, and it is no error of the node that was asked.
   void end(bool is_good) {
     std::optional<std::chrono::nanoseconds> took;
     if (is_good) took = std::chrono::steady_clock::now() - began_;
     node_.note_answer(asked_, took);
+    is_over_ = true;
   }
 
  private:
   Node& node_;
   const NodeAddress& asked_;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  bool is_over_ = false;
 };
 
 }  // namespace quiver::cluster

@@ -84,7 +84,6 @@ void NodeImpl::stop() {
   if (lease_thread_.joinable()) lease_thread_.join();
   copying_.stop();
   part_executor_.stop();
-  hedged_.stop();
   stop_runs();
   restores_.stop();
   committer_->stop();
@@ -98,6 +97,7 @@ void NodeImpl::stop() {
   }
   // Another node may lead at once.
   if (lease_ != 0) (void)guarded([this] { return ledger_.revoke_lease(lease_); });
+  hedged_.stop();  // late answers may be long in coming
 }
 
 void NodeImpl::wake() {
@@ -407,7 +407,9 @@ Result<std::string> NodeImpl::store_bodies(std::string_view message) {
       if (copying_.runs(entry.shard.collection)) {
         return fail(Code::kUnavailable, "the copy that is received would replace it");
       }
-      return replica->store_body(entry.id, entry.body);
+      QV_TRY(replica->store_body(entry.id, entry.body));
+      if (!copying_.runs(entry.shard.collection)) return {};
+      return fail(Code::kUnavailable, "the copy that has begun replaces it");
     });
     const bool is_missing = !stored && stored.error().code() == Code::kNotFound;
     if (is_missing && !copying_.runs(entry.shard.collection)) wake();
@@ -425,7 +427,7 @@ Result<std::string> NodeImpl::apply_committed(std::string_view message) {
   std::string answer;
   for (const auto& entry : entries) {
     const auto applied = guarded([&] { return replicas_.apply_up_to(entry.shard, entry.id); });
-    if (!applied) wake();
+    if (!applied && !copying_.runs(entry.shard.collection)) wake();
     append_number(replicas_.applied(entry.shard), answer);
   }
   return answer;

@@ -131,6 +131,9 @@ class NodeImpl final : public Node,
       const std::string& part) const override;
   [[nodiscard]] Result<std::string> answer_part(std::string_view message);
   void want_from_now(const ClusterState& state, const std::string& name) QV_EXCLUDES(mutex_);
+  /// `part_here`, without a wait.
+  [[nodiscard]] Result<std::shared_ptr<engine::Collection>> held_part(const std::string& part,
+                                                                      PartVerb verb);
   [[nodiscard]] Result<> wait_for_wanted(const PartEntries& wanted);
   /// On the node that leads the part. kAborted unless it is configured as `base` or `config`.
   [[nodiscard]] Result<> set_part_config(const std::string& part, const std::string& base,
@@ -316,6 +319,9 @@ class NodeImpl final : public Node,
   /// May take long.
   [[nodiscard]] Result<> receive_collection(const std::string& name, const std::string& id,
                                             const std::string& peer);
+  [[nodiscard]] std::map<NodeId, NodeAddress>::const_iterator source_of_copy(
+      const ClusterState& state, const std::string& id) const;
+  [[nodiscard]] bool is_copying(const ClusterState& state, const std::string& id) const;
   [[nodiscard]] static bool comes_as_copy(const ClusterState& state,
                                           const engine::CollectionConfig& config);
   /// A leader's entry may be committed and about to be applied.
@@ -393,8 +399,14 @@ class NodeImpl final : public Node,
     std::shared_ptr<engine::Collection> collection;
   };
   std::map<std::string, Spread> spread_ QV_GUARDED_BY(mutex_);  ///< by name
+  struct Wanted {
+    engine::EntryNumber number = 0;
+    std::chrono::steady_clock::time_point until;  ///< reads that begin later need not show it
+  };
   /// Of parts: the newest entry that each read shows, by `cluster_id`.
-  std::map<std::string, engine::EntryNumber> wanted_ QV_GUARDED_BY(mutex_);
+  std::map<std::string, Wanted> wanted_ QV_GUARDED_BY(mutex_);
+  /// When copies that failed are tried again, by `cluster_id`.
+  std::map<std::string, std::chrono::steady_clock::time_point> next_copy_ QV_GUARDED_BY(mutex_);
   std::set<std::string> following_ QV_GUARDED_BY(mutex_);  ///< parts that get a configuration
   std::string refusal_ QV_GUARDED_BY(mutex_);              ///< of `check_cluster`
   /// Members that were not alive at each look since then.

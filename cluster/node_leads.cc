@@ -222,7 +222,8 @@ Result<> NodeImpl::take_over(const ClusterState& state, const std::string& id) {
   const auto now = Clock::now();
   if (!standing.holds_key_since) standing.holds_key_since = now;
   const bool is_forced = now - standing.leaderless_since > kLeaderlessPatience + kKeyPatience;
-  if (!caught_up && !is_forced) {
+  // A copy would take the place of what this node leads.
+  if (!caught_up && (!is_forced || is_copying(state, id))) {
     const auto last_good = std::max(*standing.holds_key_since, standing.advanced_at);
     if (now - last_good > kKeyPatience) QV_TRY(give_up_key(state, id));
     return caught_up;

@@ -28,6 +28,7 @@ constexpr std::chrono::milliseconds kPromotionPatience{100};
 /// A node without the collection gets a copy, with its indexes, rather than make it from a longer
 /// log.
 constexpr EntryNumber kMostReplayed = 200;
+constexpr std::chrono::seconds kCopyPause{5};
 
 Error own_alone(const std::string& name) {
   return Error(Code::kFailedPrecondition,
@@ -204,7 +205,7 @@ Result<> NodeImpl::catch_up(const ClusterState& state, const std::string& id) {
                             name != nullptr &&
                             comes_as_copy(state, state.collections.at(*name).config);
     if (is_missing || (!applied && applied.error().code() == Code::kOutOfRange)) {
-      if (!copying_.runs(id)) log_info("{}", applied.error().message());
+      if (!copying_.runs(shard.collection)) log_info("{}", applied.error().message());
       applied = copy_collection(state, shard.collection);
     } else if (!applied && replicas_.applied(shard) > before) {
       standings_[id].advanced_at = Clock::now();
@@ -219,25 +220,47 @@ Result<> NodeImpl::catch_up(const ClusterState& state, const std::string& id) {
 /// applied. Later ones follow at the next look.
 Result<> NodeImpl::copy_collection(const ClusterState& state, const std::string& id) {
   const auto* name = state.name_of(id);
-  const NodeId leader = state.group_of(id).leader;
-  const auto source = state.alive.find(leader);
-  if (name == nullptr || source == state.alive.end() || leader == self_ ||
-      local_->snapshots() == nullptr) {
-    return fail(Code::kUnavailable, "no node leads that could send a copy");
+  const auto source = source_of_copy(state, id);
+  if (name == nullptr || source == state.alive.end() || local_->snapshots() == nullptr) {
+    return fail(Code::kUnavailable, "no node is alive that could send a copy");
   }
   if (is_own_alone(*name)) return fail(own_alone(*name));
-  copying_.start(id, [this, id, name = *name, leader, peer = source->second.peer] {
-    const auto copied = guarded([&] { return receive_collection(name, id, peer); });
-    if (!copied) {
-      log_warning("collection `{}` is not copied from node {}: {}", name, leader,
-                  copied.error().message());
-      return;
+  {
+    MutexLock lock(mutex_);
+    const auto next = next_copy_.find(id);
+    if (next != next_copy_.end() && Clock::now() < next->second) {
+      return fail(Code::kUnavailable, fmt::format("collection `{}` could not be copied", *name));
     }
-    log_info("collection `{}` was copied from node {}", name, leader);
-    wake();
+  }
+  copying_.start(id, [this, id, name = *name, node = source->first, peer = source->second.peer] {
+    const auto copied = guarded([&] { return receive_collection(name, id, peer); });
+    if (copied) {
+      log_info("collection `{}` was copied from node {}", name, node);
+      return wake();
+    }
+    log_warning("collection `{}` is not copied from node {}: {}", name, node,
+                copied.error().message());
+    MutexLock lock(mutex_);
+    next_copy_[id] = Clock::now() + kCopyPause;
   });
-  return fail(Code::kUnavailable,
-              fmt::format("collection `{}` is copied from node {}", *name, leader));
+  return fail(Code::kUnavailable, fmt::format("this node gets a copy of collection `{}`", *name));
+}
+
+/// The leader, or, if this node leads without having it, another one.
+std::map<NodeId, NodeAddress>::const_iterator NodeImpl::source_of_copy(
+    const ClusterState& state, const std::string& id) const {
+  const GroupState& group = state.group_of(id);
+  if (group.leader != self_) return state.alive.find(group.leader);
+  return std::ranges::find_if(state.alive, [&](const auto& item) {
+    return item.first != self_ && group.set && group.set->is_active(item.first);
+  });
+}
+
+/// A copy of what the group has is on its way here.
+bool NodeImpl::is_copying(const ClusterState& state, const std::string& id) const {
+  return std::ranges::any_of(tails_of(state, id), [this](const auto& tail) {
+    return copying_.runs(tail.first.collection);
+  });
 }
 
 Result<> NodeImpl::receive_collection(const std::string& name, const std::string& id,
@@ -255,7 +278,7 @@ Result<> NodeImpl::receive_collection(const std::string& name, const std::string
   if (still == nullptr || *still != name) {
     return fail(Code::kUnavailable, "it was replaced meanwhile");
   }
-  return copy->finish();
+  return copy->finish();  // this node does not begin to lead meanwhile
 }
 
 bool NodeImpl::is_behind(const ShardName& shard, const EntryId& tail, const std::string& id) {
@@ -342,7 +365,8 @@ Result<> NodeImpl::adopt_collection(const ClusterState& state, const std::string
   const bool is_new = std::ranges::find(names, name) == names.end();
   const bool needs_copy = state.needs_copy(record.config);
   if (is_new && needs_copy) return install_restored(state, name, record.config);
-  if (is_new && comes_as_copy(state, record.config)) return {};
+  const bool leads_it = state.group_of(record.config.cluster_id).leader == self_;
+  if (is_new && !leads_it && comes_as_copy(state, record.config)) return {};
   if (is_new) return local_->create_collection(name, record.config);
   QV_TRY(const auto collection, local_->collection(name));
   const auto config = collection->config();

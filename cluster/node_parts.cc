@@ -19,6 +19,10 @@ constexpr std::chrono::milliseconds kPatienceForGone{300};
 constexpr std::chrono::milliseconds kFollowAgain{100};
 /// A node that is behind for longer lets another one answer.
 constexpr std::chrono::milliseconds kPatienceForWanted{1000};
+/// Longer than one request asks its nodes.
+constexpr std::chrono::seconds kWantedFor{15};
+
+using Clock = std::chrono::steady_clock;
 
 /// `first` as the configuration of a part that is configured like `own` now.
 engine::CollectionConfig followed(const engine::CollectionConfig& first,
@@ -41,6 +45,15 @@ std::invoke_result_t<Ask> patiently(const Ask& ask) {
     if (!may_pass || patience.has_passed()) return answer;
     std::this_thread::sleep_for(kFollowAgain);
   }
+}
+
+/// True if the answer is an error that another node may not have.
+bool is_of_node(const std::string& answer) {
+  if (is_good(answer)) return false;
+  const auto outcome = decode_outcome(answer);
+  const Code code = outcome ? Code::kUnknown : outcome.error().code();
+  return code == Code::kUnavailable || code == Code::kResourceExhausted ||
+         code == Code::kInternal || code == Code::kUnknown || code == Code::kDataLoss;
 }
 
 tl::unexpected<Error> no_such_part(const std::string& part) {
@@ -95,7 +108,7 @@ Result<engine::SnapshotScope> NodeImpl::scope_here(const engine::SnapshotScope& 
 
 // Who answers.
 
-Result<std::shared_ptr<engine::Collection>> NodeImpl::part_here(const std::string& part,
+Result<std::shared_ptr<engine::Collection>> NodeImpl::held_part(const std::string& part,
                                                                 PartVerb verb) {
   if (is_change(verb)) {
     QV_TRY(const auto leader, leader_of(part));
@@ -105,8 +118,19 @@ Result<std::shared_ptr<engine::Collection>> NodeImpl::part_here(const std::strin
   const auto there = holders(part);
   if (!there) return no_such_part(part);
   if (!there->is_here) return std::shared_ptr<engine::Collection>();
-  QV_TRY(wait_for_wanted(wanted_of(part)));
   return local_->collection(part);
+}
+
+Result<std::shared_ptr<engine::Collection>> NodeImpl::part_here(const std::string& part,
+                                                                PartVerb verb) {
+  QV_TRY(auto here, held_part(part, verb));
+  if (here == nullptr || !shows_points(verb)) return here;
+  auto waited = wait_for_wanted(wanted_of(part));
+  if (waited) return here;
+  const auto there = holders(part);
+  const bool has_others = there && !there->others.empty();
+  if (has_others) return std::shared_ptr<engine::Collection>();
+  return fail(std::move(waited).error());
 }
 
 PartEntries NodeImpl::wanted_of(const std::string& part) const {
@@ -115,23 +139,24 @@ PartEntries NodeImpl::wanted_of(const std::string& part) const {
   if (record == nullptr) return {};
   MutexLock lock(mutex_);
   const auto found = wanted_.find(record->second.config.cluster_id);
-  return found == wanted_.end() ? PartEntries() : PartEntries{found->first, found->second};
+  const bool is_wanted = found != wanted_.end() && found->second.until > Clock::now();
+  return is_wanted ? PartEntries{found->first, found->second.number} : PartEntries();
 }
 
-/// Reads of parts show from now on what `state` says, whichever of their nodes they ask.
+/// Reads of parts that begin now show what `state` says, whichever of their nodes they ask.
 void NodeImpl::want_from_now(const ClusterState& state, const std::string& name) {
+  const auto now = Clock::now();
   MutexLock lock(mutex_);
-  std::erase_if(wanted_, [&](const auto& item) { return state.name_of(item.first) == nullptr; });
+  std::erase_if(wanted_, [&](const auto& item) { return item.second.until <= now; });
   for (std::uint32_t i = 0; i < state.n_parts(name); ++i) {
     const std::string& id = state.collections.at(part_name(name, i)).config.cluster_id;
     const auto tail = state.tails.find({id, 0});
     if (tail == state.tails.end()) continue;
-    auto& wanted = wanted_[id];
-    wanted = std::max(wanted, tail->second.number);
+    Wanted& wanted = wanted_[id];
+    wanted = {std::max(wanted.number, tail->second.number), now + kWantedFor};
   }
 }
 
-/// What another collection has taken the place of is not waited for.
 Result<> NodeImpl::wait_for_wanted(const PartEntries& wanted) {
   if (wanted.number == 0) return {};
   const engine::ShardName shard{wanted.cluster_id, 0};
@@ -141,7 +166,10 @@ Result<> NodeImpl::wait_for_wanted(const PartEntries& wanted) {
     return state != nullptr && state->name_of(wanted.cluster_id) != nullptr;
   };
   if (!is_known()) QV_TRY(refresh());
-  if (!is_known()) return {};
+  if (!is_known()) {
+    return fail(Code::kUnavailable,
+                fmt::format("node {} does not know collection {}", self_, wanted.cluster_id));
+  }
   return wait_until_applied(shard, wanted.number,
                             std::chrono::steady_clock::now() + kPatienceForWanted);
 }
@@ -163,9 +191,11 @@ Result<std::string> NodeImpl::ask_part(const std::string& part, PartVerb verb,
     auto answer = peers_.call(node.peer, kPartCall, message);
     timer.end(answer && is_good(*answer));
     if (!answer) return answers->miss(answer.error().message());
-    return answers->keep(*std::move(answer));
+    return is_of_node(*answer) ? answers->spare(*std::move(answer))
+                               : answers->keep(*std::move(answer));
   };
-  if (ask_holders(*there, ask)) return answers->take();
+  (void)ask_holders(*there, ask);
+  if (auto answer = answers->take()) return *std::move(answer);
   return fail(Code::kUnavailable, answers->trouble("no node has it"));
 }
 
@@ -212,7 +242,7 @@ Result<std::string> NodeImpl::answer_part(std::string_view message) {
       break;
   }
   QV_TRY(wait_for_wanted(question.wanted));
-  QV_TRY(const auto part, part_here(question.part, question.verb));
+  QV_TRY(const auto part, held_part(question.part, question.verb));
   if (part != nullptr) return answer_question(*part, message);
   return fail(Code::kUnavailable, fmt::format("shard {} is not on node {}, or it does not lead it",
                                               question.part, self_));

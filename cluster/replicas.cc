@@ -84,11 +84,12 @@ Result<> Replicas::apply_up_to(const ShardName& shard, const EntryId& target) {
   QV_TRY(const auto replica, find(shard));
   Pending pending;
   const auto end = std::chrono::steady_clock::now() + kApplySlice;
-  EntryNumber next = replica->applied() + 1;
+  const EntryNumber begin = replica->applied() + 1;
+  EntryNumber next = begin;
   while (next <= target.number) {
     QV_TRY(const auto found, headers(shard, next, target));
     for (const auto& header : found) {
-      if (std::chrono::steady_clock::now() > end) {
+      if (header.id.number != begin && std::chrono::steady_clock::now() > end) {
         QV_TRY(pending.wait_below(1));
         return fail(Code::kUnavailable, fmt::format("shard {}/{} is catching up with the ledger",
                                                     shard.collection, shard.shard));

@@ -32,9 +32,9 @@ struct SparseColumn {
   SharedSpan<float> values;
 
   [[nodiscard]] SparseView row(std::size_t i) const {
-    const std::size_t first = offsets[i];
-    const std::size_t n = length_between(first, std::size_t{offsets[i + 1]});
-    return {indices.span().subspan(first, n), values.span().subspan(first, n)};
+    const std::uint64_t first = offsets[i];
+    const std::uint64_t end = offsets[i + 1];
+    return {part_of(indices.span(), first, end), part_of(values.span(), first, end)};
   }
 };
 
@@ -46,8 +46,12 @@ struct MultiColumn {
   [[nodiscard]] MatrixView row(std::size_t i) const {
     const std::size_t stride = tokens.stride();
     const std::uint64_t first = offsets[i];
-    return {tokens.bytes.data() + first * stride, length_between(first, offsets[i + 1]), tokens.dim,
-            tokens.dtype, stride};
+    const std::uint64_t end = offsets[i + 1];
+    const std::size_t n_bytes = tokens.bytes.size();
+    // Offsets may be damaged after they were checked. The first comparison keeps the product small.
+    const bool is_inside = first <= end && end <= n_bytes && end * stride <= n_bytes;
+    return {tokens.bytes.data() + (is_inside ? first * stride : 0), is_inside ? end - first : 0,
+            tokens.dim, tokens.dtype, stride};
   }
 };
 

@@ -290,15 +290,12 @@ class Part final : public Collection, public std::enable_shared_from_this<Part> 
   Result<T> ask(PartVerb verb, const Deadline& deadline, const AnswerHere& answer_here,
                 const Args&... args) const {
     const Deadline patience = Deadline::after(router_.patience_for(name_, verb));
-    std::string message;
     while (true) {
       auto here = router_.part_here(name_, verb);
       if (here && *here != nullptr) return answer_here(**here);
-      if (message.empty()) {
-        PartQuestion head{.verb = verb, .part = name_, .timeout_ms = ms_left(deadline)};
-        if (!is_change(verb)) head.wanted = router_.wanted_of(name_);
-        message = encode_question(std::move(head), args...);
-      }
+      PartQuestion head{.verb = verb, .part = name_, .timeout_ms = ms_left(deadline)};
+      if (shows_points(verb)) head.wanted = router_.wanted_of(name_);
+      const std::string message = encode_question(std::move(head), args...);
       const auto answer = here ? router_.ask_part(name_, verb, message) : fail(here.error());
       if (answer) return decode_result<T>(*answer);
       const bool may_pass = answer.error().code() == Code::kUnavailable;
@@ -361,9 +358,13 @@ std::string describe_messages() {
 namespace {
 
 Result<PartQuestion> take_question(codec::Reader& in) {
+  codec::Reader version_only = in;  // what follows it may have another form
   PartQuestion question;
-  take(in, question);
-  if (!in.is_ok()) return fail(Code::kInvalidArgument, "a question about a part has no head");
+  take(version_only, question.version);
+  if (version_only.is_ok() && question.version == kPartCallsVersion) take(in, question);
+  if (!version_only.is_ok() || !in.is_ok()) {
+    return fail(Code::kInvalidArgument, "a question about a part has no head");
+  }
   if (question.version == kPartCallsVersion) return question;
   return fail(Code::kUnavailable,
               fmt::format("the question is of version {}, this node's is {}: both nodes must run "

@@ -46,6 +46,7 @@ enum class PartVerb : std::uint8_t {
   kChangeReplicas,
 };
 [[nodiscard]] constexpr bool is_change(PartVerb verb) { return verb >= PartVerb::kUpdate; }
+[[nodiscard]] constexpr bool shows_points(PartVerb verb) { return verb <= PartVerb::kAggregate; }
 
 /// What an answer about a part must include at least.
 struct PartEntries {

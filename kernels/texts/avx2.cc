@@ -44,8 +44,12 @@ std::size_t add_gains(const std::uint32_t* rows, const std::uint8_t* counts, std
                       const TokenGain& gain, float* sums) {
   const GainLanes lanes(gain);
   std::size_t i = 0;
-  for (; i + kLanes <= n && rows[i + kLanes - 1] < end_row; i += kLanes) {
+  const __m256i last = _mm256_set1_epi32(static_cast<int>(end_row - 1));
+  for (; i + kLanes <= n; i += kLanes) {
     const __m256i row = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows + i));
+    // All are looked at, as damaged rows do not ascend.
+    const __m256i below = _mm256_cmpeq_epi32(_mm256_max_epu32(row, last), last);
+    if (_mm256_movemask_epi8(below) != -1) break;
     const __m256i length = _mm256_i32gather_epi32(reinterpret_cast<const int*>(lengths), row, 4);
     alignas(32) float gained[kLanes];
     _mm256_store_ps(gained, gains_of(load_counts(counts + i), length, lanes));

@@ -122,10 +122,10 @@ template <class T>
 void BucketCollector::add_values(const ColumnView& column, const SharedSpan<T>& values,
                                  const Bitset& rows) {
   rows.for_each([&](std::size_t row) {
-    const std::uint64_t first = column.offsets[row];
-    const std::uint64_t n = length_between(first, column.offsets[row + 1]);
     own_.clear();
-    for (std::uint64_t i = first; i < first + n; ++i) own_.push_back(bucket_of(values[i]));
+    for (const T value : part_of(values.span(), column.offsets[row], column.offsets[row + 1])) {
+      own_.push_back(bucket_of(value));
+    }
     add_own();
   });
 }

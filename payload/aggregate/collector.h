@@ -25,11 +25,12 @@ struct EntrySlots {
   static constexpr std::uint32_t kNone = 0xFFFFFFFF;  ///< the entry holds nothing to count
   static constexpr std::uint32_t kOpen = 0xFFFFFFFE;  ///< it does not tell what there is to count
 
-  std::vector<std::uint32_t> slots;  ///< [n_entries]: below `n_slots`, or one of the above
+  std::vector<std::uint32_t>
+      slots;  ///< [AttributeView::entry_bound]: below `n_slots`, or one of the above
   std::uint32_t n_slots = 0;
   std::vector<double> labels;  ///< [n_slots], if the collector needs them
 
-  explicit EntrySlots(const AttributeView& attribute) : slots(attribute.n_entries(), kNone) {}
+  explicit EntrySlots(const AttributeView& attribute) : slots(attribute.entry_bound(), kNone) {}
   void set(SpecialEntry entry, std::uint32_t slot) {
     slots[static_cast<std::size_t>(entry)] = slot;
   }

@@ -77,11 +77,9 @@ class ListCounter {
   }
 
   void add(std::uint32_t row) {
-    const std::uint32_t* offsets = attribute_.offsets.data();
-    const std::uint32_t first = offsets[row];
-    const auto n = static_cast<std::uint32_t>(length_between(first, offsets[row + 1]));
+    const auto places = attribute_.places_of(row);
     own_.clear();
-    for (std::uint32_t i = first; i < first + n; ++i) {
+    for (std::uint32_t i = places.first; i < places.last; ++i) {
       const std::uint32_t slot = slots_[attribute_.entry_at(i)];
       if (slot == kOpen) return open_.set(row);
       if (slot != kNone) own_.push_back(slot);

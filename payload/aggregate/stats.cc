@@ -66,10 +66,9 @@ template <class T>
 void StatsCollector::add_values(const ColumnView& column, const SharedSpan<T>& values,
                                 const Bitset& rows) {
   rows.for_each([&](std::size_t row) {
-    const std::uint64_t first = column.offsets[row];
-    const std::uint64_t n = length_between(first, column.offsets[row + 1]);
-    if (n == 0) ++n_missing_;
-    for (std::uint64_t i = first; i < first + n; ++i) add(Number(values[i]), 1);
+    const auto own = part_of(values.span(), column.offsets[row], column.offsets[row + 1]);
+    if (own.empty()) ++n_missing_;
+    for (const T value : own) add(Number(value), 1);
   });
 }
 

@@ -80,7 +80,9 @@ void TermCollector::add_terms(const ColumnView& column, const Bitset& rows) {
   rows.for_each([&](std::size_t row) {
     const auto terms = column.row_terms(static_cast<std::uint32_t>(row));
     if (terms.empty()) ++n_missing_;
-    for_each_distinct_value(terms, scratch, [&](std::uint32_t term) { ++counts[term]; });
+    for_each_distinct_value(terms, scratch, [&](std::uint32_t term) {
+      if (term < counts.size()) ++counts[term];
+    });
   });
   const bool are_bools = column.index->kind == IndexKind::kBool;
   for (std::uint32_t term = 0; term < counts.size(); ++term) {

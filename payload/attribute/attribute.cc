@@ -21,8 +21,8 @@ std::uint32_t AttributeView::first_text() const {
 std::uint32_t AttributeView::n_entries() const { return first_text() + n_texts(); }
 
 std::string_view AttributeView::text_low(std::uint32_t text) const {
-  const std::uint64_t first = text_offsets[text];
-  return {text_bytes.data() + first, length_between(first, text_offsets[text + 1])};
+  const auto bytes = part_of(text_bytes.span(), text_offsets[text], text_offsets[text + 1]);
+  return {bytes.data(), bytes.size()};
 }
 std::string_view AttributeView::text_high(std::uint32_t text) const {
   return text_low(has_text_highs ? n_texts() + text : text);

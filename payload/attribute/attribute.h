@@ -9,6 +9,7 @@
 // types of scalars.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -82,6 +83,19 @@ struct AttributeView {
 
   [[nodiscard]] std::uint32_t n_texts() const;
   [[nodiscard]] std::uint32_t n_entries() const;
+  /// Above every number that `entry_at` may return, also of damaged codes; `n_entries()` or more.
+  [[nodiscard]] std::uint32_t entry_bound() const {
+    return (rests.empty() ? 256U : kMaxEntries) >> shift;
+  }
+  /// The codes of a row: places `[first, last)`, all of them there. If rows have lists of codes.
+  struct Places {
+    std::uint32_t first = 0, last = 0;
+  };
+  [[nodiscard]] Places places_of(std::size_t row) const {
+    const auto n_codes = static_cast<std::uint32_t>(cells.size());
+    const std::uint32_t first = std::min(offsets[row], n_codes);
+    return {first, std::max(first, std::min(offsets[row + 1], n_codes))};
+  }
   [[nodiscard]] std::uint32_t first_double() const;
   [[nodiscard]] std::uint32_t first_text() const;
   [[nodiscard]] std::string_view text_low(std::uint32_t text) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/views.h"
 #include "payload/column/growing_postings.h"
 
 namespace quiver::payload {
@@ -14,9 +15,11 @@ TokenRows sealed_rows(const ColumnView& column, std::string_view token) {
   TokenRows found;
   found.term = column.find_term(token);
   if (found.term == ColumnView::kNoTerm) return found;
+  const std::uint64_t first = column.posting_offsets[found.term];
   found.rows = column.postings(found.term);
-  found.first_posting = column.posting_offsets[found.term];
-  found.counts = column.posting_counts.span().subspan(found.first_posting, found.rows.size());
+  found.first_posting = std::min<std::uint64_t>(first, column.posting_rows.size());
+  found.counts = part_of(column.posting_counts.span(), first, first + found.rows.size());
+  found.rows = found.rows.first(std::min(found.rows.size(), found.counts.size()));
   return found;
 }
 
@@ -98,7 +101,7 @@ std::uint64_t Occurrences::n_rows(std::size_t i, const Bitset* within) const {
   const auto rows = tokens_[i].rows;
   if (within == nullptr) return rows.size();
   std::uint64_t n = 0;
-  for (const std::uint32_t row : rows) n += within->test(row) ? 1 : 0;
+  for (const std::uint32_t row : rows) n += row < within->size() && within->test(row) ? 1 : 0;
   return n;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/prefetch.h"
+#include "base/views.h"
 #include "kernels/kernels.h"
 #include "payload/bm25/bm25.h"
 
@@ -119,7 +120,10 @@ float largest_gain(const ColumnView& column, const TokenRows& token, const Token
   float largest = 0;
   while (from < to) {
     const std::size_t n = std::min<std::uint64_t>(to - from, lengths.size());
-    for (std::size_t i = 0; i < n; ++i) lengths[i] = column.text_lengths[token.rows[from + i]];
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint32_t row = token.rows[from + i];
+      lengths[i] = row < column.n_rows ? column.text_lengths[row] : 0;
+    }
     largest = std::max(
         largest, kernels().texts.largest_gain(token.counts.data() + from, lengths.data(), n, gain));
     from += n;
@@ -159,7 +163,7 @@ bool has_many_times(const ColumnView& column, const TokenRows& token) {
   if (column.sealed) {
     const std::uint64_t first = token.first_posting / kBlock;
     const std::uint64_t end = (token.first_posting + token.size() + kBlock - 1) / kBlock;
-    counts = column.block_counts.span().subspan(first, end - first);
+    counts = part_of(column.block_counts.span(), first, end);
   }
   return std::find(counts.begin(), counts.end(), ColumnView::kManyTimes) != counts.end();
 }

@@ -12,8 +12,7 @@ namespace {
 
 template <class T>
 std::span<const T> row_of(const ColumnView& view, const SharedSpan<T>& values, std::uint32_t row) {
-  const std::uint64_t first = view.offsets[row];
-  return values.span().subspan(first, length_between(first, view.offsets[row + 1]));
+  return part_of(values.span(), view.offsets[row], view.offsets[row + 1]);
 }
 
 }  // namespace
@@ -24,8 +23,9 @@ std::uint32_t ColumnView::n_terms() const {
 }
 
 std::string_view ColumnView::term(std::uint32_t id) const {
-  const std::uint64_t first = term_offsets[id];
-  return {term_bytes.data() + first, length_between(first, term_offsets[id + 1])};
+  if (std::size_t{id} + 1 >= term_offsets.size()) return {};
+  const auto text = part_of(term_bytes.span(), term_offsets[id], term_offsets[id + 1]);
+  return {text.data(), text.size()};
 }
 
 std::uint32_t ColumnView::first_term_from(std::string_view text) const {
@@ -75,8 +75,8 @@ std::span<const GeoPoint> ColumnView::row_points(std::uint32_t row) const {
 }
 
 std::span<const std::uint32_t> ColumnView::postings(std::uint32_t term_id) const {
-  const std::uint64_t first = posting_offsets[term_id];
-  return posting_rows.span().subspan(first, length_between(first, posting_offsets[term_id + 1]));
+  if (std::size_t{term_id} + 1 >= posting_offsets.size()) return {};
+  return part_of(posting_rows.span(), posting_offsets[term_id], posting_offsets[term_id + 1]);
 }
 
 std::uint64_t ColumnView::count_rows_with_values(const Bitset& live) const {

@@ -37,7 +37,9 @@ std::vector<std::uint32_t> rows_of_terms(const ColumnView& column, const Bitset*
   std::vector<std::uint32_t> scratch;
   const auto for_row = [&](std::size_t row, std::uint32_t change) {
     for_each_distinct(column.row_terms(static_cast<std::uint32_t>(row)), scratch,
-                      [&](std::uint32_t term) { counts[term] += change; });
+                      [&](std::uint32_t term) {
+                        if (term < counts.size()) counts[term] += change;
+                      });
   };
   const auto add = [&](std::size_t row) { for_row(row, 1); };
   const auto subtract = [&](std::size_t row) { for_row(row, ~std::uint32_t{0}); };
@@ -123,8 +125,8 @@ std::uint32_t distinct_rows(std::span<const std::uint32_t> run, const Bitset* ro
     return n;
   }
   for (const std::uint32_t row : run) {
-    const bool is_new = row != std::exchange(before, row);
-    n += static_cast<std::uint32_t>(is_new) & static_cast<std::uint32_t>(rows->test(row));
+    const bool is_new = row != std::exchange(before, row) && row < rows->size();
+    n += is_new && rows->test(row) ? 1U : 0U;
   }
   return n;
 }

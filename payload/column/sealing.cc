@@ -61,20 +61,27 @@ class Sealer {
         irregular.push_back(static_cast<std::uint32_t>(facts.size()));
       }
       facts.push_back(view.facts[row]);
-      offsets.push_back(offsets.back() + length_between(view.offsets[row], view.offsets[row + 1]));
+      offsets.push_back(offsets.back() + n_values_of(view, row));
     }
     out_.facts = SharedSpan<RowFacts>::of(std::move(facts));
     out_.offsets = SharedSpan<std::uint64_t>::of(std::move(offsets));
     out_.irregular = SharedSpan<std::uint32_t>::of(std::move(irregular));
   }
 
+  /// Of a row, and no more than there are.
+  static std::uint64_t n_values_of(const ColumnView& view, std::uint32_t row) {
+    const std::uint64_t n_all = std::max(
+        {view.terms.size(), view.integers.size(), view.doubles.size(), view.points.size()});
+    return length_between(std::min<std::uint64_t>(view.offsets[row], n_all),
+                          std::min<std::uint64_t>(view.offsets[row + 1], n_all));
+  }
+
   /// The part of `values` that belongs to a row. If the file of a source becomes damaged between
-  /// two calls, the second result may be shorter, never longer (base/io/mapped_region.h).
+  /// two calls, the second result may have another length.
   template <class T>
   static std::span<const T> values_of(const ColumnView& view, const SharedSpan<T>& values,
                                       std::uint32_t row) {
-    const std::uint64_t first = view.offsets[row];
-    return values.span().subspan(first, length_between(first, view.offsets[row + 1]));
+    return part_of(values.span(), view.offsets[row], view.offsets[row + 1]);
   }
 
   template <class T>

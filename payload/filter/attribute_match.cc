@@ -22,9 +22,9 @@ constexpr std::uint32_t kRowsPerWord = 64;
 /// Calls `visit(row, first, last)` with the codes of each row of `within`.
 template <class Visit>
 void for_each_list(const AttributeView& attribute, const RowSet& within, Visit visit) {
-  const std::uint32_t* offsets = attribute.offsets.data();
   within.for_each([&](std::size_t row) {
-    visit(row, offsets[row], offsets[row] + length_between(offsets[row], offsets[row + 1]));
+    const auto places = attribute.places_of(row);
+    visit(row, places.first, places.last);
   });
 }
 

@@ -192,8 +192,10 @@ class Matcher {
   void scan(const SharedSpan<T>& values, Accept accept) {
     const std::uint64_t* offsets = column_.offsets.data();
     const T* data = values.data();
+    const std::uint64_t n_values = values.size();
     within_.for_each([&](std::size_t row) {
-      for (std::uint64_t i = offsets[row]; i < offsets[row + 1]; ++i) {
+      const std::uint64_t end = std::min(offsets[row + 1], n_values);
+      for (std::uint64_t i = offsets[row]; i < end; ++i) {
         if (accept(data[i])) {
           out_.yes.set(row);
           return;

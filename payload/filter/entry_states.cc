@@ -20,7 +20,7 @@ class StateMaker {
         first_double_(attribute.first_double()),
         first_text_(attribute.first_text()),
         n_texts_(attribute.n_texts()) {
-    out_.states.assign(attribute.n_entries(), kNo);
+    out_.states.assign(attribute.entry_bound(), kNo);
   }
   std::optional<EntryStates> take() { return std::move(out_); }
 
@@ -226,7 +226,7 @@ std::optional<EntryStates> code_states(const AttributeView& attribute,
   const auto* count = std::get_if<ValuesCount>(&condition);
   if (count == nullptr) return entry_states(attribute, condition);
   EntryStates entries;
-  for (std::uint32_t entry = 0; entry < attribute.n_entries(); ++entry) {
+  for (std::uint32_t entry = 0; entry < attribute.entry_bound(); ++entry) {
     entries.states.push_back(in_range(*count, n_values_of(entry)) ? kYes : kNo);
   }
   return entries;

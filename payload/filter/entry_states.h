@@ -14,7 +14,7 @@ namespace quiver::payload {
 enum class EntryState : std::uint8_t { kNo, kYes, kMaybe };
 
 struct EntryStates {
-  std::vector<EntryState> states;  ///< [n_entries]
+  std::vector<EntryState> states;  ///< [AttributeView::entry_bound]
   /// The states say which rows do *not* match: for conditions that no element may satisfy.
   bool is_negated = false;
   /// Rows whose path leads to several values need their document, whatever their other codes.

@@ -197,6 +197,7 @@ class Finder {
 std::optional<FewRows> few_rows(const FilterTree& tree, const RowsView& rows, std::size_t most) {
   Rows found = Finder(rows, most).find(tree);
   if (!found) return found;
+  std::erase_if(found->rows, [&](std::uint32_t row) { return row >= rows.n_rows(); });  // damaged
   sort_rows(found->rows, rows.n_rows());
   found->rows.erase(std::unique(found->rows.begin(), found->rows.end()), found->rows.end());
   return found;

@@ -73,7 +73,7 @@ class ObjectCounts {
   /// An entry that is no number of objects counts as more than `kMaxObjects`.
   static std::vector<std::uint32_t> counts_of(const AttributePart& part) {
     if (part.view == nullptr) return {};
-    std::vector<std::uint32_t> counts(part.view->n_entries(), kMaxObjects + 1);
+    std::vector<std::uint32_t> counts(part.view->entry_bound(), kMaxObjects + 1);
     if (!part.view->has_single_values() || !part.view->offsets.empty()) return counts;
     counts[static_cast<std::size_t>(SpecialEntry::kMissing)] = 0;
     const auto values = part.view->integer_lows.span();
@@ -130,7 +130,10 @@ class ObjectCondition {
     const AttributeView& view = *part.view;
     const std::size_t i = row - part.first_row;
     Codes codes{&view, i, i + 1};
-    if (!view.offsets.empty()) codes = {&view, view.offsets[i], view.offsets[i + 1]};
+    if (!view.offsets.empty()) {
+      const auto places = view.places_of(i);
+      codes = {&view, places.first, places.last};
+    }
     if (codes.first == codes.last) return codes;
     const std::uint32_t entry = view.entry_at(codes.first);
     if (entry == static_cast<std::uint32_t>(SpecialEntry::kManyRoots)) ++codes.first;

@@ -154,13 +154,15 @@ CallForwarder::Answer CallForwarder::read_from(const cluster::Holders& holders,
     const bool is_whole = bytes && answer.ParseFromString(*bytes);
     timer.end(is_whole && is_answered(answer));
     if (!bytes) return answers->miss(bytes.error().message());
-    if (!is_whole) return answers->keep(damaged());
+    if (!is_whole) return answers->spare(damaged());
     if (answer.is_not_leading()) return answers->miss(answer.text());
-    return answers->keep(std::move(answer));
+    return is_answered(answer) ? answers->keep(std::move(answer))
+                               : answers->spare(std::move(answer));
   };
-  if (options_.node->ask_holders(holders, ask)) return answers->take();
-  reason = answers->trouble(reason);
-  return std::nullopt;
+  (void)options_.node->ask_holders(holders, ask);
+  auto answer = answers->take();
+  if (!answer) reason = answers->trouble(reason);
+  return answer;
 }
 
 /// nullopt: nothing was done, for a `reason` that may pass.

@@ -32,6 +32,8 @@ constexpr std::size_t kMaxCalls = 2000;
 constexpr unsigned kHandshakeSeconds = 10;
 /// Time for a sign of life.
 constexpr unsigned kPingSeconds = 20;
+/// Time for a client to read its last answers.
+constexpr unsigned kLingerSeconds = 2;
 
 constexpr std::string_view kNotGrpc =
     "HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: 58\r\n"
@@ -87,6 +89,7 @@ asio::awaitable<void> GrpcConnection::read_frames() {
 
 bool GrpcConnection::take(std::string_view bytes) {
   silent_s_ = 0;
+  if (is_lingering_) return true;
   is_taking_ = true;
   const auto taken = session_->take(bytes);
   is_taking_ = false;
@@ -237,6 +240,7 @@ void GrpcConnection::deliver_finished() {
 void GrpcConnection::deliver(UnaryCall& call) noexcept {
   --n_running_;
   call.set_delivered();
+  has_last_answers_ = has_last_answers_ || loop_.stopping;
   if (call.is_abandoned()) return forget(call.id());
   try {
     send_reply(call);
@@ -275,7 +279,7 @@ bool GrpcConnection::has_unsent() {
 }
 
 void GrpcConnection::flush() noexcept {
-  if (is_writing_ || is_over_) return;
+  if (is_writing_ || is_over_ || is_lingering_) return;
   try {
     flush_or_throw();
   } catch (...) {
@@ -328,7 +332,19 @@ void GrpcConnection::leave() noexcept {
 
 void GrpcConnection::close_if_done() {
   if (!loop_.stopping || n_running_ > 0 || is_writing_) return;
-  if (is_aborting_ || incoming_.empty()) leave();
+  if (is_aborting_) return leave();
+  if (incoming_.empty()) has_last_answers_ ? linger() : leave();
+}
+
+/// A connection that is closed with bytes of the client unread is reset, and what the client has
+/// not received yet is lost. So it closes first, or its time is over.
+void GrpcConnection::linger() {
+  if (is_lingering_ || is_over_) return;
+  is_lingering_ = true;
+  silent_s_ = 0;
+  ErrorCode ec;
+  stream_->shutdown_send(ec);
+  if (ec) leave();
 }
 
 asio::awaitable<void> GrpcConnection::wait_for_calls() {
@@ -355,6 +371,7 @@ void GrpcConnection::tick() {
   if (is_forgotten) deliver_finished();
   if (is_over_) return;
   ++silent_s_;
+  if (is_lingering_ && ++lingered_s_ > kLingerSeconds) return leave();
   if (is_stalled()) return leave();
   if (!session_->has_begun()) return;
   if (silent_s_ == static_cast<unsigned>(front_.limits().keep_alive_timeout_s)) session_->ping();

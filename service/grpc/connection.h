@@ -83,6 +83,7 @@ class GrpcConnection final : public LoopConnection,
 
   void leave() noexcept;
   void close_if_done();
+  void linger();
   boost::asio::awaitable<void> wait_for_calls();
   void wake();
   [[nodiscard]] bool is_stalled();
@@ -103,8 +104,11 @@ class GrpcConnection final : public LoopConnection,
   bool is_writing_ = false;  ///< `write_rest` waits for the client
   bool is_over_ = false;
   bool is_aborting_ = false;
-  unsigned silent_s_ = 0;   ///< ticks since bytes arrived
-  unsigned stalled_s_ = 0;  ///< ticks since bytes left, while some should
+  bool has_last_answers_ = false;  ///< some were sent since the server stops
+  bool is_lingering_ = false;      ///< all is sent, and the client has not closed yet
+  unsigned lingered_s_ = 0;        ///< ticks since then
+  unsigned silent_s_ = 0;          ///< ticks since bytes arrived
+  unsigned stalled_s_ = 0;         ///< ticks since bytes left, while some should
   boost::asio::steady_timer* waiter_ = nullptr;
 
   Mutex mutex_;

@@ -226,14 +226,16 @@ Forwarder::Attempt Forwarder::read_from(const cluster::Holders& holders, Exchang
     if (client::find_header(answer->head, kNotLeading)) {
       return answers->miss(client::error_text(*answer));
     }
-    return answers->keep(*std::move(answer));
+    return is_answered(answer) ? answers->keep(*std::move(answer))
+                               : answers->spare(*std::move(answer));
   };
-  if (!options_.node->ask_holders(holders, ask)) {
+  (void)options_.node->ask_holders(holders, ask);
+  auto answer = answers->take();
+  if (!answer) {
     reason = answers->trouble(reason);
     return std::nullopt;
   }
-  auto answer = answers->take();
-  copy_answer(answer, exchange.response);
+  copy_answer(*answer, exchange.response);
   return Answer::kReady;
 }
 

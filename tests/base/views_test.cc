@@ -21,6 +21,18 @@ TEST(Views, LengthIsZeroIfTheEndLiesBeforeTheBeginning) {
   EXPECT_EQ(length_between(7U, 0U), 0U);
 }
 
+TEST(Views, PartsStayInside) {
+  const std::array<int, 5> values = {1, 2, 3, 4, 5};
+  const std::span<const int> all(values);
+  EXPECT_EQ(part_of(all, 1, 3).size(), 2U);
+  EXPECT_EQ(part_of(all, 1, 3).front(), 2);
+  EXPECT_EQ(part_of(all, 3, 99).size(), 2U);
+  EXPECT_EQ(part_of(all, 0, ~std::uint64_t{0}).size(), 5U);
+  EXPECT_TRUE(part_of(all, 3, 1).empty());
+  EXPECT_TRUE(part_of(all, 5, 6).empty());
+  EXPECT_TRUE(part_of(all, ~std::uint64_t{0}, 2).empty());
+}
+
 TEST(Views, MatrixRowsAreAStrideApart) {
   alignas(64) std::array<float, 32> values{};
   values[16] = 2;

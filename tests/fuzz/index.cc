@@ -3,14 +3,9 @@
 //
 // The first byte chooses the index, and whether files change after they were opened, as bits of a
 // running server's files may: then answers may be wrong. Each eight bytes that follow change one
-// value: the file, the number of bytes, the place (32 bits, modulo the file's size), and the new
-// value (16 bits).
-#include <array>
+// value; see change.h.
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,6 +13,7 @@
 #include <vector>
 
 #include "index/index.h"
+#include "tests/fuzz/change.h"
 #include "tests/fuzz/section_checksums.h"
 #include "tests/index/support.h"
 
@@ -35,26 +31,6 @@ struct File {
   std::string name;
   std::vector<std::byte> bytes;
 };
-
-/// One change of the input.
-struct Change {
-  std::uint8_t file, n_bytes;
-  std::uint16_t value;
-  std::uint32_t place;
-
-  void make(std::span<std::byte> bytes) const {
-    const std::uint64_t wide = value % 7 == 0 ? ~std::uint64_t{value} : value;
-    const std::size_t n = std::array<std::size_t, 4>{1, 2, 4, 8}[n_bytes % 4];
-    if (bytes.size() >= n) std::memcpy(bytes.data() + place % (bytes.size() - n + 1), &wide, n);
-  }
-};
-static_assert(sizeof(Change) == 8);
-
-void require(bool is_true, const std::string& what) {
-  if (is_true) return;
-  std::fprintf(stderr, "%s\n", what.c_str());
-  std::abort();
-}
 
 /// An index as it was built, and a query for it.
 class Built {
@@ -97,9 +73,7 @@ class Built {
       return false;
     }
     for (const Change& change : later) {
-      const auto file = (*directory->open_file(files[change.file % files.size()].name))->map();
-      const auto bytes = (*file)->bytes();
-      change.make({const_cast<std::byte*>(bytes.data()), bytes.size()});
+      change.make_mapped(*directory, files[change.file % files.size()].name);
     }
     const auto query = index::testing::make_query(column_.schema, query_);
     const index::RowFilter all = index::RowFilter::all(kRows);
@@ -179,8 +153,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 1 + sizeof(Change)) return 0;
   const std::size_t number = data[0] % 128 % all_built().size();
   const Built& built = all_built()[number];
-  std::vector<Change> changes((size - 1) / sizeof(Change));
-  std::memcpy(changes.data(), data + 1, changes.size() * sizeof(Change));
+  const auto changes = changes_of(data + 1, size - 1);
   auto files = built.files();
   if (data[0] >= 128) {
     (void)built.try_files(files, changes);

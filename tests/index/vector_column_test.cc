@@ -47,6 +47,29 @@ TEST(VectorColumn, SparseRowsAreTheirEntries) {
   EXPECT_EQ(column.sparse().row(2).values[0], -1);
 }
 
+/// As bits of a running server's files may change.
+TEST(VectorColumn, DamagedOffsetsLeadNowhereElse) {
+  const std::uint64_t wrong[] = {1, 2, 3, 4, 1000, std::uint64_t{1} << 58, ~std::uint64_t{0}};
+  const FieldSchema sparse{"", FieldKind::kSparse, 0, DType::kF32, Metric::kDot, {}};
+  auto entries = testing::make_column(sparse, {PlainVector{{0.5F, 2}, {3, 9}}}).sparse();
+  const FieldSchema multi{"", FieldKind::kMulti, 2, DType::kF32, Metric::kDot, {}};
+  auto tokens = testing::make_column(multi, {PlainVector{{1, 2, 3, 4}, {}}}).multi();
+  for (const std::uint64_t begin : wrong) {
+    for (const std::uint64_t end : wrong) {
+      entries.offsets = SharedSpan<std::uint64_t>::of({begin, end});
+      const SparseView row = entries.row(0);
+      EXPECT_EQ(row.indices.size(), begin == 1 && end > 1 ? 1U : 0U);
+      EXPECT_EQ(row.values.size(), row.indices.size());
+      tokens.offsets = SharedSpan<std::uint64_t>::of({begin, end});
+      const MatrixView set = tokens.row(0);
+      EXPECT_EQ(set.n_rows, begin == 1 && end == 2 ? 1U : 0U);
+      EXPECT_GE(set.data, tokens.tokens.bytes.data());
+      EXPECT_LE(set.data + set.n_rows * set.stride_bytes,
+                tokens.tokens.bytes.data() + tokens.tokens.bytes.size());
+    }
+  }
+}
+
 TEST(VectorColumn, MultiRowsAreTheirTokens) {
   const FieldSchema field{"", FieldKind::kMulti, 2, DType::kF32, Metric::kDot, {}};
   const auto column = testing::make_column(

@@ -60,6 +60,21 @@ TEST_P(TextsTest, LargestGainEqualsTheSlowLoop) {
   }
 }
 
+/// Damaged rows: those before the first one that is too large count.
+TEST_P(TextsTest, RowsThatDoNotAscendEndTheWindow) {
+  constexpr std::uint32_t kEnd = 50;
+  const std::vector<std::uint32_t> lengths(kEnd, 5);
+  for (std::size_t wrong = 0; wrong < 150; ++wrong) {
+    std::vector<std::uint32_t> rows(150, 7);
+    rows[wrong] = wrong % 2 == 0 ? kEnd : 0xFFFFFFFF;
+    const std::vector<std::uint8_t> counts(rows.size(), 1);
+    std::vector<float> sums(TextKernels::kWindow, 0);
+    EXPECT_EQ(k().texts.add_gains(rows.data(), counts.data(), rows.size(), 0, kEnd, lengths.data(),
+                                  TokenGain{1, 1, 1}, sums.data()),
+              wrong);
+  }
+}
+
 TEST_P(TextsTest, RowsOutsideOfTheWindowStayInBounds) {
   const std::vector<std::uint32_t> rows(40, 0);
   const std::vector<std::uint8_t> counts(40, 1);

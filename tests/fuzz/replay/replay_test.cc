@@ -22,6 +22,7 @@
 extern "C" {
 #define QV_TARGET(name) int fuzz_##name(const std::uint8_t* data, std::size_t size)
 QV_TARGET(body);
+QV_TARGET(column);
 QV_TARGET(file);
 QV_TARGET(grpc);
 QV_TARGET(head);
@@ -52,10 +53,11 @@ struct Target {
   int (*run)(const std::uint8_t* data, std::size_t size);
 };
 constexpr Target kTargets[] = {
-    {"body", fuzz_body},     {"file", fuzz_file},   {"grpc", fuzz_grpc},
-    {"head", fuzz_head},     {"index", fuzz_index}, {"line", fuzz_line},
-    {"part", fuzz_part},     {"query", fuzz_query}, {"ragged", fuzz_ragged},
-    {"record", fuzz_record}, {"text", fuzz_text},   {"vectors", fuzz_vectors},
+    {"body", fuzz_body},       {"column", fuzz_column}, {"file", fuzz_file},
+    {"grpc", fuzz_grpc},       {"head", fuzz_head},     {"index", fuzz_index},
+    {"line", fuzz_line},       {"part", fuzz_part},     {"query", fuzz_query},
+    {"ragged", fuzz_ragged},   {"record", fuzz_record}, {"text", fuzz_text},
+    {"vectors", fuzz_vectors},
 };
 
 /// For the handler of signals.
