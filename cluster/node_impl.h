@@ -162,6 +162,7 @@ class NodeImpl final : public Node,
   [[nodiscard]] Result<> wait_until_restored(const std::string& id, const std::string& name);
   /// True for a collection that this node has and the cluster does not.
   [[nodiscard]] bool is_own_alone(const std::string& name) const;
+  [[nodiscard]] static Error own_alone(const std::string& name);
   [[nodiscard]] Result<std::string> stage_restore(std::string_view message);
   [[nodiscard]] Result<bool> hold_archive(const std::string& id, const std::string& name,
                                           const std::string& peer, bool must_fit);

@@ -25,17 +25,6 @@ constexpr std::chrono::seconds kReplacingPause{10};
 /// A joining node that has almost everything is waited for while no entry is committed.
 constexpr std::uint64_t kFewEntries = 200;
 constexpr std::chrono::milliseconds kPromotionPatience{100};
-/// A node without the collection gets a copy, with its indexes, rather than make it from a longer
-/// log.
-constexpr EntryNumber kMostReplayed = 200;
-constexpr std::chrono::seconds kCopyPause{5};
-
-Error own_alone(const std::string& name) {
-  return Error(Code::kFailedPrecondition,
-               fmt::format("collection `{}` was made on this node alone, and the cluster has "
-                           "another of this name",
-                           name));
-}
 
 /// Remembers the first error.
 void note(Result<>& first, Result<> done) {
@@ -216,71 +205,6 @@ Result<> NodeImpl::catch_up(const ClusterState& state, const std::string& id) {
   return first;
 }
 
-/// Begins it, or says that it is on its way. The copy is as new as the entries that its node had
-/// applied. Later ones follow at the next look.
-Result<> NodeImpl::copy_collection(const ClusterState& state, const std::string& id) {
-  const auto* name = state.name_of(id);
-  const auto source = source_of_copy(state, id);
-  if (name == nullptr || source == state.alive.end() || local_->snapshots() == nullptr) {
-    return fail(Code::kUnavailable, "no node is alive that could send a copy");
-  }
-  if (is_own_alone(*name)) return fail(own_alone(*name));
-  {
-    MutexLock lock(mutex_);
-    const auto next = next_copy_.find(id);
-    if (next != next_copy_.end() && Clock::now() < next->second) {
-      return fail(Code::kUnavailable, fmt::format("collection `{}` could not be copied", *name));
-    }
-  }
-  copying_.start(id, [this, id, name = *name, node = source->first, peer = source->second.peer] {
-    const auto copied = guarded([&] { return receive_collection(name, id, peer); });
-    if (copied) {
-      log_info("collection `{}` was copied from node {}", name, node);
-      return wake();
-    }
-    log_warning("collection `{}` is not copied from node {}: {}", name, node,
-                copied.error().message());
-    MutexLock lock(mutex_);
-    next_copy_[id] = Clock::now() + kCopyPause;
-  });
-  return fail(Code::kUnavailable, fmt::format("this node gets a copy of collection `{}`", *name));
-}
-
-/// The leader, or, if this node leads without having it, another one.
-std::map<NodeId, NodeAddress>::const_iterator NodeImpl::source_of_copy(
-    const ClusterState& state, const std::string& id) const {
-  const GroupState& group = state.group_of(id);
-  if (group.leader != self_) return state.alive.find(group.leader);
-  return std::ranges::find_if(state.alive, [&](const auto& item) {
-    return item.first != self_ && group.set && group.set->is_active(item.first);
-  });
-}
-
-/// A copy of what the group has is on its way here.
-bool NodeImpl::is_copying(const ClusterState& state, const std::string& id) const {
-  return std::ranges::any_of(tails_of(state, id), [this](const auto& tail) {
-    return copying_.runs(tail.first.collection);
-  });
-}
-
-Result<> NodeImpl::receive_collection(const std::string& name, const std::string& id,
-                                      const std::string& peer) {
-  const auto check = [this]() -> Result<> {
-    MutexLock lock(mutex_);
-    if (stopped_) return fail(Code::kUnavailable, "this node is stopping");
-    return {};
-  };
-  QV_TRY(const auto copy, fetch_copy(peers_, peer, name, id, *local_->snapshots(), check));
-  MutexLock lock(catalog_mutex_);
-  QV_TRY(const auto answer, ledger_.range({keys_.state(), prefix_end(keys_.state())}));
-  QV_TRY(const auto now, parse_state(keys_, answer));
-  const auto* still = now.name_of(id);
-  if (still == nullptr || *still != name) {
-    return fail(Code::kUnavailable, "it was replaced meanwhile");
-  }
-  return copy->finish();  // this node does not begin to lead meanwhile
-}
-
 bool NodeImpl::is_behind(const ShardName& shard, const EntryId& tail, const std::string& id) {
   const EntryNumber applied = replicas_.applied(shard);
   if (applied >= tail.number) {
@@ -347,15 +271,6 @@ Result<> NodeImpl::adopt_collections(const ClusterState& state) {
          }));
   }
   return first;
-}
-
-/// If this node has nothing of it.
-bool NodeImpl::comes_as_copy(const ClusterState& state, const engine::CollectionConfig& config) {
-  if (state.needs_copy(config)) return true;
-  return std::ranges::any_of(engine::shard_numbers(config), [&](std::uint32_t shard) {
-    const auto tail = state.tails.find({config.cluster_id, shard});
-    return tail != state.tails.end() && tail->second.number > kMostReplayed;
-  });
 }
 
 Result<> NodeImpl::adopt_collection(const ClusterState& state, const std::string& name,
