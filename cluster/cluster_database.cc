@@ -296,8 +296,7 @@ Result<bool> ClusterDatabase::drop_collection(const std::string& name) {
     }
   }
   ledger_.tell_nodes();
-  const auto state = ledger_.last_state();
-  if (state != nullptr && !state->placed.empty()) (void)ledger_.refresh();
+  (void)ledger_.refresh();  // so that this node, too, knows it at once
   return true;
 }
 
@@ -324,8 +323,7 @@ Result<> ClusterDatabase::update_aliases(const std::vector<AliasAction>& actions
     }
   }
   ledger_.tell_nodes();
-  const auto state = ledger_.last_state();
-  if (state != nullptr && !state->placed.empty()) (void)ledger_.refresh();
+  (void)ledger_.refresh();  // so that this node, too, knows it at once
   return {};
 }
 

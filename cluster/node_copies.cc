@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
@@ -39,39 +40,45 @@ bool NodeImpl::comes_as_copy(const ClusterState& state, const engine::Collection
 Result<> NodeImpl::copy_collection(const ClusterState& state, const std::string& id) {
   const auto* name = state.name_of(id);
   const auto source = source_of_copy(state, id);
+  const auto time = std::chrono::steady_clock::now();
   if (name == nullptr || source == state.alive.end() || local_->snapshots() == nullptr) {
     return fail(Code::kUnavailable, "no node is alive that could send a copy");
   }
   if (is_own_alone(*name)) return fail(own_alone(*name));
   {
     MutexLock lock(mutex_);
-    const auto next = next_copy_.find(id);
-    if (next != next_copy_.end() && std::chrono::steady_clock::now() < next->second) {
-      return fail(Code::kUnavailable, fmt::format("collection `{}` could not be copied", *name));
+    std::erase_if(next_copy_, [&](const auto& item) { return item.second <= time; });
+    if (next_copy_.contains(id)) {
+      return fail(Code::kUnavailable, fmt::format("collection `{}` is soon copied again", *name));
     }
   }
-  copying_.start(id, [this, id, name = *name, node = source->first, peer = source->second.peer] {
+  const auto copy = [this, id, name = *name, node = source->first, peer = source->second.peer] {
     const auto copied = guarded([&] { return receive_collection(name, id, peer); });
-    if (copied) {
-      log_info("collection `{}` was copied from node {}", name, node);
-      return wake();
+    if (copied) log_info("collection `{}` was copied from node {}", name, node);
+    if (!copied) {
+      log_warning("collection `{}` is not copied from node {}: {}", name, node,
+                  copied.error().message());
     }
-    log_warning("collection `{}` is not copied from node {}: {}", name, node,
-                copied.error().message());
-    MutexLock lock(mutex_);
-    next_copy_[id] = std::chrono::steady_clock::now() + kCopyPause;
-  });
+    {
+      MutexLock lock(mutex_);
+      next_copy_[id] = std::chrono::steady_clock::now() + kCopyPause;
+    }
+    if (copied) wake();
+  };
+  if (copying_.start(id, copy)) ++n_copies_;
   return fail(Code::kUnavailable, fmt::format("this node gets a copy of collection `{}`", *name));
 }
 
-/// The leader, or, if this node leads without having it, another one.
+/// The leader, or, if this node leads without having it, the others in turn.
 std::map<NodeId, NodeAddress>::const_iterator NodeImpl::source_of_copy(
     const ClusterState& state, const std::string& id) const {
   const GroupState& group = state.group_of(id);
   if (group.leader != self_) return state.alive.find(group.leader);
-  return std::ranges::find_if(state.alive, [&](const auto& item) {
-    return item.first != self_ && group.set && group.set->is_active(item.first);
-  });
+  std::vector<std::map<NodeId, NodeAddress>::const_iterator> others;
+  for (auto item = state.alive.begin(); item != state.alive.end(); ++item) {
+    if (item->first != self_ && group.set->is_active(item->first)) others.push_back(item);
+  }
+  return others.empty() ? state.alive.end() : others[n_copies_ % others.size()];
 }
 
 /// A copy of what the group has is on its way here.
@@ -96,7 +103,10 @@ Result<> NodeImpl::receive_collection(const std::string& name, const std::string
   if (still == nullptr || *still != name) {
     return fail(Code::kUnavailable, "it was replaced meanwhile");
   }
-  return copy->finish();  // this node does not begin to lead meanwhile
+  if (leads(now.is_placed(id) ? id : "")) {
+    return fail(Code::kUnavailable, "this node leads it by now");
+  }
+  return copy->finish();  // `take_over` waits for that
 }
 
 }  // namespace quiver::cluster

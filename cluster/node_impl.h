@@ -427,6 +427,7 @@ class NodeImpl final : public Node,
   /// Ids of collections whose configuration could not be adopted at this look.
   std::set<std::string> misfits_;
   std::chrono::steady_clock::time_point next_replacing_{};
+  std::size_t n_copies_ = 0;   ///< begun; of the looking thread
   Background copying_{2};      ///< copies that this node gets, by `cluster_id`
   std::string last_trouble_;   ///< of the looking thread
   std::string lease_refusal_;  ///< of the thread of the lease

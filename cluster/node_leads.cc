@@ -115,7 +115,8 @@ Result<> NodeImpl::keep_group(const ClusterState& state, const std::string& id) 
   if (leads(id)) note_first(first, lead_group(state, id, *committer));
   const auto caught_up = catch_up(state, id);
   note_first(first, caught_up);
-  const bool may_lead = caught_up || Clock::now() - standing.leaderless_since > kLeaderlessPatience;
+  const bool is_whole = caught_up && !is_copying(state, id);
+  const bool may_lead = is_whole || Clock::now() - standing.leaderless_since > kLeaderlessPatience;
   const bool is_of_before = group.leader == self_ && !is_ours;
   if ((group.leader == 0 && may_lead) || is_of_before) note_first(first, campaign(state, id));
   return first;
@@ -218,12 +219,14 @@ Result<> NodeImpl::depose(const ClusterState& state, NodeId leader,
 Result<> NodeImpl::take_over(const ClusterState& state, const std::string& id) {
   const GroupState& group = state.group_of(id);
   Standing& standing = standings_[id];
-  const auto caught_up = catch_up(state, id);
+  auto caught_up = catch_up(state, id);
   const auto now = Clock::now();
   if (!standing.holds_key_since) standing.holds_key_since = now;
   const bool is_forced = now - standing.leaderless_since > kLeaderlessPatience + kKeyPatience;
-  // A copy would take the place of what this node leads.
-  if (!caught_up && (!is_forced || is_copying(state, id))) {
+  // A copy would take the place of what this node leads: `receive_collection` asks, too.
+  const bool is_copied = is_copying(state, id);
+  if (caught_up && is_copied) caught_up = fail(Code::kUnavailable, "a copy is on its way");
+  if (!caught_up && (!is_forced || is_copied)) {
     const auto last_good = std::max(*standing.holds_key_since, standing.advanced_at);
     if (now - last_good > kKeyPatience) QV_TRY(give_up_key(state, id));
     return caught_up;

@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kFollowAgain{100};
 /// A node that is behind for longer lets another one answer.
 constexpr std::chrono::milliseconds kPatienceForWanted{1000};
 /// Longer than one request asks its nodes.
-constexpr std::chrono::seconds kWantedFor{15};
+constexpr std::chrono::seconds kWantedFor{60};
 
 using Clock = std::chrono::steady_clock;
 

@@ -96,7 +96,8 @@ bool is_consistent(const AttributeView& view) {
   const std::size_t n_ranges =
       (std::size_t{view.n_rows} + kRowsPerCellRange - 1) / kRowsPerCellRange;
   bool fits = view.n_entries() <= kMaxEntries && view.shift < 16 &&
-              view.counts.size() == view.n_entries() && is_empty_or(view.rests.size(), n_codes) &&
+              view.n_entries() <= view.entry_bound() && view.counts.size() == view.n_entries() &&
+              is_empty_or(view.rests.size(), n_codes) &&
               is_empty_or(view.objects.size(), n_codes) &&
               is_empty_or(view.integer_highs.size(), view.integer_lows.size()) &&
               is_empty_or(view.double_highs.size(), view.double_lows.size()) &&

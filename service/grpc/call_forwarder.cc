@@ -156,8 +156,10 @@ CallForwarder::Answer CallForwarder::read_from(const cluster::Holders& holders,
     if (!bytes) return answers->miss(bytes.error().message());
     if (!is_whole) return answers->spare(damaged());
     if (answer.is_not_leading()) return answers->miss(answer.text());
-    return is_answered(answer) ? answers->keep(std::move(answer))
-                               : answers->spare(std::move(answer));
+    // A deadline that has passed here has passed on other nodes, too.
+    const bool is_late = answer.code() == static_cast<int>(Code::kDeadlineExceeded);
+    return is_late || is_answered(answer) ? answers->keep(std::move(answer))
+                                          : answers->spare(std::move(answer));
   };
   (void)options_.node->ask_holders(holders, ask);
   auto answer = answers->take();

@@ -391,6 +391,7 @@ bool GrpcConnection::is_stalled() {
 
 void GrpcConnection::stop() {
   if (!session_->has_begun()) return leave();
+  has_last_answers_ = n_running_ > 0 || is_writing_ || !incoming_.empty();
   session_->announce_end();
   flush();
 }

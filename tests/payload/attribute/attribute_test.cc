@@ -221,6 +221,20 @@ TEST(Attributes, FilesHoldWhatWasMade) {
   EXPECT_EQ(open_attributes(*directory, "b", 200).error().code(), Code::kNotFound);
 }
 
+TEST(Attributes, MoreEntriesThanCodesCanNameAreRefused) {
+  AttributeSet set =
+      attributes_of({*parse_json(R"({"a":1})"), *parse_json(R"({"a":null})")}, kPlenty);
+  ASSERT_FALSE(set.attributes.empty());
+  const auto directory = make_memory_directory();
+  ASSERT_TRUE(write_attributes(set, 2, *directory, "whole"));
+  EXPECT_TRUE(open_attributes(*directory, "whole", 2));
+  set.attributes[0].shift = 6;
+  ASSERT_TRUE(write_attributes(set, 2, *directory, "narrow"));
+  const auto refused = open_attributes(*directory, "narrow", 2);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::kDataLoss);
+}
+
 TEST(Attributes, GrowingSegmentsAreDescribedByParts) {
   std::mt19937_64 random(kSeed);
   std::vector<Value> documents;
