@@ -64,8 +64,9 @@ std::optional<AnswerTimes::Clock::duration> AnswerTimes::order(std::vector<NodeA
     const Times* times = find(node);
     return times != nullptr && times->n_open > 0 && now - times->silent_since > slow;
   };
-  std::ranges::stable_partition(
-      nodes, [&](const auto& node) { return least_of(node) <= slow && !is_silent(node); });
+  std::stable_partition(nodes.begin(), nodes.end(), [&](const auto& node) {
+    return least_of(node) <= slow && !is_silent(node);
+  });
   const auto is_due = [&](const NodeAddress& node) QV_NO_THREAD_SAFETY_ANALYSIS {
     return least_of(node) > slow && now - find(node)->asked_at >= kTrySlowAgain;
   };
