@@ -124,14 +124,14 @@ TEST_F(PlacedRestoreTest, EndsAMove) {
   fill(1);
   TestNode& from = *holders("placed").front();
   TestNode& to = *other_than({&from});
-  // Copies do not arrive, so the move goes on until the restore.
+  // Entries do not arrive, so the move goes on until the restore.
   network_.set_filter([](const std::string&, const std::string&, std::string_view verb) {
-    return verb == kReadCopy || verb == kStoreBodies;
+    return verb == kGetBody || verb == kStoreBodies;
   });
   ASSERT_TRUE(change("placed", ReplicaChange::Kind::kMove, id_of(from), id_of(to)));
   ASSERT_TRUE(comes_true([&] { return group("placed").has(id_of(to)); }));
-  network_.set_filter({});
   const auto restored = restore(from);
+  network_.set_filter({});
   ASSERT_TRUE(restored) << restored.error().message();
   ASSERT_EQ(group("placed").set->members.size(), 1U) << "one copy, as before the move";
   EXPECT_TRUE(group("placed").set->is_active(id_of(to)));
