@@ -30,7 +30,7 @@ class AnswerTimes {
   /// Puts slow nodes behind the others: those that take 20 ms longer than three times the fastest,
   /// or than one of which nothing is known. One that was not asked for 30 s comes first once, as it
   /// may be fast again. Returns the time from which on an answer is late, if the first node may be
-  /// late again: an answer of it was within the last 30 s.
+  /// late: it is tried again, or an answer of it was late within 30 s.
   std::optional<Clock::duration> order(std::vector<NodeAddress>& nodes,
                                        Clock::time_point now = Clock::now()) const
       QV_EXCLUDES(mutex_);

@@ -37,7 +37,8 @@ bool NodeImpl::comes_as_copy(const ClusterState& state, const engine::Collection
 
 /// Begins it, or says that it is on its way. The copy is as new as the entries that its node had
 /// applied. Later ones follow at the next look.
-Result<> NodeImpl::copy_collection(const ClusterState& state, const std::string& id) {
+Result<> NodeImpl::copy_collection(const ClusterState& state, const std::string& id,
+                                   const std::string& reason) {
   const auto* name = state.name_of(id);
   const auto source = source_of_copy(state, id);
   const auto time = std::chrono::steady_clock::now();
@@ -65,7 +66,10 @@ Result<> NodeImpl::copy_collection(const ClusterState& state, const std::string&
     }
     if (copied) wake();
   };
-  if (copying_.start(id, copy)) ++n_copies_;
+  if (copying_.start(id, copy)) {
+    ++n_copies_;
+    log_info("collection `{}` is copied from node {}: {}", *name, source->first, reason);
+  }
   return fail(Code::kUnavailable, fmt::format("this node gets a copy of collection `{}`", *name));
 }
 
@@ -90,11 +94,7 @@ bool NodeImpl::is_copying(const ClusterState& state, const std::string& id) cons
 
 Result<> NodeImpl::receive_collection(const std::string& name, const std::string& id,
                                       const std::string& peer) {
-  const auto check = [this]() -> Result<> {
-    MutexLock lock(mutex_);
-    if (stopped_) return fail(Code::kUnavailable, "this node is stopping");
-    return {};
-  };
+  const auto check = [this] { return check_not_stopping(); };
   QV_TRY(const auto copy, fetch_copy(peers_, peer, name, id, *local_->snapshots(), check));
   MutexLock lock(catalog_mutex_);
   QV_TRY(const auto answer, ledger_.range({keys_.state(), prefix_end(keys_.state())}));

@@ -100,6 +100,12 @@ void NodeImpl::stop() {
   hedged_.stop();  // late answers may be long in coming
 }
 
+Result<> NodeImpl::check_not_stopping() const {
+  MutexLock lock(mutex_);
+  if (stopped_) return fail(Code::kUnavailable, "this node is stopping");
+  return {};
+}
+
 void NodeImpl::wake() {
   MutexLock lock(mutex_);
   ++n_wanted_;

@@ -316,7 +316,10 @@ class NodeImpl final : public Node,
   [[nodiscard]] Result<> repeat_alive(const ClusterState& state);
   /// Reads the state and makes the local catalog the same.
   [[nodiscard]] Result<std::shared_ptr<const ClusterState>> adopt_catalog(Result<>& trouble);
-  [[nodiscard]] Result<> copy_collection(const ClusterState& state, const std::string& id);
+
+  // Copies of collections from other nodes: node_copies.cc.
+  [[nodiscard]] Result<> copy_collection(const ClusterState& state, const std::string& id,
+                                         const std::string& reason);
   /// May take long.
   [[nodiscard]] Result<> receive_collection(const std::string& name, const std::string& id,
                                             const std::string& peer);
@@ -325,6 +328,7 @@ class NodeImpl final : public Node,
   [[nodiscard]] bool is_copying(const ClusterState& state, const std::string& id) const;
   [[nodiscard]] static bool comes_as_copy(const ClusterState& state,
                                           const engine::CollectionConfig& config);
+
   /// A leader's entry may be committed and about to be applied.
   [[nodiscard]] bool is_behind(const engine::ShardName& shard, const engine::EntryId& tail,
                                const std::string& id);
@@ -356,6 +360,7 @@ class NodeImpl final : public Node,
                                             engine::EntryNumber wanted,
                                             std::chrono::steady_clock::time_point deadline);
 
+  [[nodiscard]] Result<> check_not_stopping() const QV_EXCLUDES(mutex_);
   void wake();
   [[nodiscard]] std::string cluster_id() const QV_EXCLUDES(mutex_);
 

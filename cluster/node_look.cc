@@ -194,8 +194,7 @@ Result<> NodeImpl::catch_up(const ClusterState& state, const std::string& id) {
                             name != nullptr &&
                             comes_as_copy(state, state.collections.at(*name).config);
     if (is_missing || (!applied && applied.error().code() == Code::kOutOfRange)) {
-      if (!copying_.runs(shard.collection)) log_info("{}", applied.error().message());
-      applied = copy_collection(state, shard.collection);
+      applied = copy_collection(state, shard.collection, applied.error().message());
     } else if (!applied && replicas_.applied(shard) > before) {
       standings_[id].advanced_at = Clock::now();
       wake();
@@ -313,7 +312,7 @@ Result<> NodeImpl::replace_misfits(const ClusterState& state) {
   for (const auto& id : misfits) {
     if (leads(id)) continue;
     log_warning("collection {} cannot follow its configuration in the ledger: it is replaced", id);
-    note(first, copy_collection(state, id));
+    note(first, copy_collection(state, id, "it is replaced"));
   }
   return first;
 }

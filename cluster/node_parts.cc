@@ -170,8 +170,7 @@ Result<> NodeImpl::wait_for_wanted(const PartEntries& wanted) {
     return fail(Code::kUnavailable,
                 fmt::format("node {} does not know collection {}", self_, wanted.cluster_id));
   }
-  return wait_until_applied(shard, wanted.number,
-                            std::chrono::steady_clock::now() + kPatienceForWanted);
+  return wait_until_applied(shard, wanted.number, Clock::now() + kPatienceForWanted);
 }
 
 Result<std::string> NodeImpl::ask_part(const std::string& part, PartVerb verb,

@@ -57,10 +57,7 @@ Result<> NodeImpl::restore_everywhere(const Restores::Draft& draft) {
   auto last_contact = Clock::now();
   std::string trouble = "no node leads";
   while (Clock::now() - last_contact < kLeaderPatience) {
-    {
-      MutexLock lock(mutex_);
-      if (stopped_) return fail(Code::kUnavailable, "this node is stopping");
-    }
+    QV_TRY(check_not_stopping());
     const auto answer = guarded([&] { return ask_to_restore(message); });
     const auto texts =
         answer ? read_texts(*answer, 3) : Result<std::vector<std::string>>(fail(answer.error()));
@@ -293,9 +290,7 @@ Result<> NodeImpl::restore_marked(const std::string& id, const std::string& name
 
 Result<> NodeImpl::check_restoring() const {
   QV_TRY(check_leads());
-  MutexLock lock(mutex_);
-  if (!stopped_) return {};
-  return fail(Code::kUnavailable, "this node is stopping");
+  return check_not_stopping();
 }
 
 /// A collection stays on its nodes. A move that is on its way is over then: what joins has the

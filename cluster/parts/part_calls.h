@@ -67,7 +67,7 @@ class PartRouter {
   /// anything.
   [[nodiscard]] virtual Result<std::string> ask_part(const std::string& part, PartVerb verb,
                                                      std::string_view message) = 0;
-  /// What each read of the part shows from now on.
+  /// What each read of the part that begins now must show.
   [[nodiscard]] virtual PartEntries wanted_of(const std::string& part) const = 0;
   /// Returns when this node knows what was committed before.
   virtual void look_again() = 0;
