@@ -1,34 +1,38 @@
 #!/usr/bin/env python3
-"""Measures whether searches reach the recall that they were asked for (docs/recall.md), with a running server.
+"""Measures whether searches reach the recall that they were asked for, and at what cost (docs/recall.md), with servers of its own.
 
-    quiver import --vectors dense=$D/dense.npy --vectors sparse:sparse=$D/sparse --data-dir DIR --collection arxiv --create \\
-        --metric dot
-    quiver serve --data-dir DIR &
-    bench/recall.py $D --collection arxiv --out table.md         D: …/arxiv-100k
+    QUIVER_DATASETS=DIR bench/recall.py arxiv-100k/dense fashion-mnist lsa … --out table.md      names: bench/datasets.py list
 
-Calibrates with queries 0 to 511, or with none, and judges by others: every target, number of hits and share of the points that a
-random filter leaves is a cell. `fixed` is the least effort of the measured ones that reaches the same recall on the very
-queries that are judged.
+Calibrates with queries 0 to 511, or with none, and judges by the last 1,000 others: every target, number of hits and share of the
+points that a random filter leaves is a cell. `fixed` is the least effort of the measured ones that reaches the same recall on the
+very queries that are judged; `cost` are the bytes that searches read, as a share of those with that effort.
 
-    quiver import … --rows 0:95000 …                             rows 95000 to 100000 are asked as queries
-    bench/recall.py $D --collection arxiv --drift --out drift.md
+    QUIVER_DATASETS=DIR bench/recall.py --drift arxiv-100k --out drift.md
 
 shows what happens when a promise breaks: calibrated with titles, then whole abstracts are asked; and calibrated with titles, then 30 % of
-the rows are replaced by means of two. It counts searches until the alarm, and seconds from there to the next table.
+the rows are replaced by means of two. Rows 95000 to 100000 are asked as queries. It counts searches until the alarm, and seconds from
+there to the next table.
 """
 import argparse
-import io
+import os
+import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from served import Connection
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import datasets  # noqa: E402
+from served import BINARY, Server  # noqa: E402
 
 TARGETS = (.8, .9, .95, .98, .99)
 HITS = (1, 10, 100)
 PARTS = (1, 3, 20, 200)  # a filter leaves one of so many
-CALIBRATED = 512
+CALIBRATED, JUDGED = 512, 1000
 BATCH = 50
+COST_BAR = 1.15
 # What happens after a promise was broken.
 DRIFT_TARGET = .95
 DRIFT_ROWS = 95_000
@@ -36,55 +40,72 @@ DRIFT_JUDGED = 300
 MAX_SEARCHES, MAX_SECONDS = 2_000, 60  # the bars
 
 
-class Collection:
-    def __init__(self, url, collection):
-        self.connection, self.collection = Connection(url), collection
+class Collection(Server):
+    """A server with one collection. Paths name it by {}."""
 
-    def __call__(self, path, body=None, method="POST"):
-        return self.connection(method, path.format(self.collection), body)
+    def __init__(self, data_dir, vectors, metrics, rows=None, settings=()):
+        """`vectors`, `metrics`: as `quiver import` takes them."""
+        command = [BINARY, "import", "--data-dir", data_dir, "--collection", "rows", "--create", "--quiet"]
+        for flag, values in (("--vectors", vectors), ("--metric", metrics), ("--rows", [rows] if rows else [])):
+            command += [word for value in values for word in (flag, value)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        super().__init__(BINARY, data_dir, settings)
+        self.wait_until_green("rows")  # without its index a field is searched exactly
 
-    def wait_until_green(self):
-        self.connection.wait_until_green(self.collection)
+    def ask_collection(self, path, body=None, method="POST"):
+        return self(method, path.format("rows"), body)
 
 
-def queries_of(folder, field):
-    if field == "dense":
-        return np.load(folder / "queries.dense.npy").tolist()
-    indptr, indices, values = (np.load(folder / f"queries.sparse.{part}.npy") for part in ("indptr", "indices", "values"))
-    rows = [slice(int(first), int(last)) for first, last in zip(indptr, indptr[1:])]
-    return [{"indices": indices[row].tolist(), "values": values[row].tolist()} for row in rows]
+def json_queries(kind, prefix):
+    """Returns the queries of a set as the API takes them."""
+    if kind == "dense":
+        return np.asarray(datasets.load(prefix), np.float32).tolist()
+    names = ("indptr", "values", "indices")[:3 if kind == "sparse" else 2]
+    starts, values, *indices = (datasets.load(datasets.existing(prefix.with_name(f"{prefix.name}.{name}.npy"))) for name in names)
+    rows = [slice(int(first), int(last)) for first, last in zip(starts, starts[1:])]
+    values = np.asarray(values, np.float32)
+    if kind == "multi":
+        return [values[row].tolist() for row in rows]
+    return [{"indices": indices[0][row].tolist(), "values": values[row].tolist()} for row in rows]
 
 
 def search(server, field, queries, k, n_parts, params):
-    """Returns the (score, id) lists of the queries, and the last word on recall."""
-    found, told = [], None
+    """Returns the (score, id) lists of the queries, bytes read by a search, and the last word on recall."""
+    found, n_bytes, told = [], 0, None
     # Another part than the one that is calibrated with.
     filter_ = {"must": [{"slice": {"total": n_parts, "index": 1 % n_parts}}]} if n_parts > 1 else None
     for first in range(0, len(queries), BATCH):
-        searches = [{"query": query, "using": field, "limit": k, "filter": filter_, "params": params}
+        searches = [{"query": query, "using": field, "limit": k, "filter": filter_, "params": params, "explain": True}
                     for query in queries[first:first + BATCH]]
-        for answer in server("/collections/{}/points/query/batch?timeout=600", {"searches": searches}):
+        for answer in server.ask_collection("/collections/{}/points/query/batch?timeout=600", {"searches": searches}):
             found.append([(point["score"], point["id"]) for point in answer["points"]])
+            n_bytes += bytes_of(answer["explain"])
             told = answer.get("recall")
-    return found, told
+    return found, n_bytes / len(queries), told
 
 
-def recall(truth, found):
+def bytes_of(report):
+    """The sum of `bytes` of all work in a report."""
+    if isinstance(report, list):
+        return sum(map(bytes_of, report))
+    if not isinstance(report, dict):
+        return 0
+    return sum(value.get("bytes", 0) if name == "work" else bytes_of(value) for name, value in report.items())
+
+
+def recall(truth, found, sign=1):
+    """`sign`: -1 if scores are distances."""
     shares = []
     for wanted, hits in zip(truth, found):
-        least = wanted[-1][0] - 1e-6 * abs(wanted[-1][0])
-        shares.append(min(1, sum(score >= least for score, _ in hits) / len(wanted)))
+        least = sign * wanted[-1][0] - 1e-6 * abs(wanted[-1][0])
+        shares.append(min(1, sum(sign * score >= least for score, _ in hits) / len(wanted)))
     return float(np.mean(shares))
 
 
 def rows_of(folder, field, first, last):
     """Rows as queries: the vectors of whole abstracts."""
     def array(name):
-        plain = folder / f"{name}.npy"
-        if plain.exists():
-            return np.load(plain, mmap_mode="r")
-        import zstandard
-        return np.load(io.BytesIO(zstandard.ZstdDecompressor(max_window_size=1 << 31).stream_reader((folder / f"{name}.npy.zst").read_bytes()).read()))
+        return datasets.load(datasets.existing(folder / f"{name}.npy"))
     if field == "dense":
         return array("dense")[first:last].astype("f4")
     indptr, indices, values = (array(f"sparse.{part}") for part in ("indptr", "indices", "values"))
@@ -102,20 +123,20 @@ def replace_rows(server, folder, share=.3):
         mean = rows[random.integers(0, DRIFT_ROWS, len(ids))] + rows[random.integers(0, DRIFT_ROWS, len(ids))]
         mean /= np.linalg.norm(mean, axis=1, keepdims=True)
         points = [{"id": int(i), "vector": {"dense": row}} for i, row in zip(ids, mean.round(5).tolist())]
-        server("/collections/{}/points/vectors?wait=true", {"points": points}, "PUT")
-    server.wait_until_green()
+        server.ask_collection("/collections/{}/points/vectors?wait=true", {"points": points}, "PUT")
+    server.wait_until_green("rows")
 
 
 def state_of(server, field):
-    fields = server("/v1/collections/{}/recall", method="GET")["fields"]
+    fields = server.ask_collection("/v1/collections/{}/recall", method="GET")["fields"]
     return next(found for found in fields if found["using"] == field)
 
 
 def judge(server, field, queries):
     """Recall that `params.recall` reaches now, without a search that is counted or watched: by the effort that it told."""
-    _, told = search(server, field, queries[:1], 10, 1, {"recall": DRIFT_TARGET})
+    *_, told = search(server, field, queries[:1], 10, 1, {"recall": DRIFT_TARGET})
     params = {"exact": True} if told["exact"] else {"hnsw_ef": told["effort"]}
-    truth, _ = search(server, field, queries, 10, 1, {"exact": True})
+    truth = search(server, field, queries, 10, 1, {"exact": True})[0]
     return recall(truth, search(server, field, queries, 10, 1, params)[0]), "exact" if told["exact"] else told["effort"]
 
 
@@ -134,8 +155,8 @@ def ask_until(server, field, queries, done, most):
 
 def drift_line(server, field, name, change, queries):
     """`change()` breaks the promise for `queries`, or not."""
-    titles = queries_of(server.folder, field)
-    table = server("/v1/collections/{}/recall/calibrate?timeout=1800", {"using": field, "queries": titles[:CALIBRATED]})
+    titles = json_queries(field, server.folder / query_name(field))
+    table = server.ask_collection("/v1/collections/{}/recall/calibrate?timeout=1800", {"using": field, "queries": titles[:CALIBRATED]})
     # As after some time of service: more than the first searches after a measurement are over.
     kept, _ = judge(server, field, titles[1000:1000 + DRIFT_JUDGED])
     ask_until(server, field, titles[CALIBRATED:], lambda state: False, 3000)
@@ -157,6 +178,10 @@ def drift_line(server, field, name, change, queries):
             f"{'–' if seconds is None else f'{seconds:.0f} s'} | {back:.3f} ({effort_after}) | {verdict} |")
 
 
+def query_name(field):
+    return "queries.dense.npy" if field == "dense" else "queries.sparse"
+
+
 def drift(server, fields):
     lines = [f"Target {DRIFT_TARGET}, 10 hits, no filter, one client, ten searches a request. Bars: an alarm within {MAX_SEARCHES} searches, a new table within {MAX_SECONDS} s of it.",
              "", "| field | change | recall before | after (effort) | searches until the alarm | watched | alarm to table | recall then (effort) | |",
@@ -168,63 +193,117 @@ def drift(server, fields):
         lines.append(drift_line(server, field, "titles, then abstracts", lambda: None, abstracts))
         print(lines[-1], flush=True)
     if "dense" in fields:
-        titles = queries_of(server.folder, "dense")[CALIBRATED:]
+        titles = json_queries("dense", server.folder / query_name("dense"))[CALIBRATED:]
         lines.append(drift_line(server, "dense", "30 % of the rows replaced", lambda: replace_rows(server, server.folder), titles))
         print(lines[-1], flush=True)
     return lines
 
 
+class Cells:
+    """The cells of one set that is asked by one kind of table."""
+
+    def __init__(self, server, metric, queries, source, truths):
+        self.server, self.judged, self.truths = server, queries[CALIBRATED:][-JUDGED:], truths
+        self.sign = -1 if metric == "euclid" else 1
+        body = {"using": "rows"} | ({"queries": queries[:CALIBRATED]} if source == "given" else {})
+        table = server.ask_collection("/v1/collections/{}/recall/calibrate?timeout=1800", body)
+        self.grid = sorted({point["effort"] for curve in table["curves"] for point in curve["efforts"]})
+        self.by_effort = {}
+
+    def truth(self, k, n_parts):
+        if (k, n_parts) not in self.truths:
+            self.truths[k, n_parts] = search(self.server, "rows", self.judged, k, n_parts, {"exact": True})[0]
+        return self.truths[k, n_parts]
+
+    def reached(self, k, n_parts, params):
+        found, n_bytes, told = search(self.server, "rows", self.judged, k, n_parts, params)
+        return recall(self.truth(k, n_parts), found, self.sign), n_bytes, told
+
+    def fixed(self, k, n_parts, wanted):
+        """The least effort that reaches a recall, and its bytes; (None, None) if none does."""
+        for effort in self.grid:
+            cell = k, n_parts, effort
+            if cell not in self.by_effort:
+                self.by_effort[cell] = self.reached(k, n_parts, {"hnsw_ef": effort})[:2]
+            if self.by_effort[cell][0] >= wanted:
+                return effort, self.by_effort[cell][1]
+        return None, None
+
+    def lines(self, name, source):
+        """Yields (line, recall missed, cost or None)."""
+        for k in HITS:
+            for n_parts in PARTS:
+                for target in TARGETS:
+                    reached, n_bytes, told = self.reached(k, n_parts, {"recall": target})
+                    effort, least = self.fixed(k, n_parts, reached)
+                    cost = n_bytes / least if least else None
+                    shown = "–" if cost is None else f"{cost:.2f}"
+                    yield (f"| {name} | {source} | {k} | 1 : {n_parts} | {target} | {reached:.4f} | {'exact' if told['exact'] else told['effort']} | "
+                           f"{effort or '–'} | {shown} |"), target - reached, cost
+
+
+def share(values, most):
+    return f"{np.mean(np.array(values) <= most):.1%}"
+
+
+def summary(name, cells):
+    misses, costs = [miss for miss, _ in cells], [cost for _, cost in cells if cost is not None]
+    return (f"{name}: {len(misses)} cells, {share(misses, .005)} at the target less .005 or above (bar: 95 %), {share(misses, .02)} at the target less .02 or above "
+            f"(bar: all); cost at most {COST_BAR} in {share(costs, COST_BAR)} of {len(costs)}, median {np.median(costs):.2f}, most {max(costs):.2f}.")
+
+
+def measure(name, files, sources, folder):
+    """Yields (line, recall missed, cost or None) of all cells of a set."""
+    prefix = "" if files.kind == "dense" else files.kind + ":"
+    rows = f"0:{files.rows}" if files.rows else None
+    with Collection(folder / "data", [f"{prefix}rows={files.base}"], [] if files.kind == "sparse" else [f"rows={files.metric}"], rows,
+                    ["storage.watch_recall=false"]) as server:
+        queries, truths = json_queries(files.kind, files.queries), {}
+        for source in sources:
+            yield from Cells(server, files.metric, queries, source, truths).lines(name, source)
+
+
+def report(arguments):
+    lines = ["| set | calibrated by | k | filter leaves | target | recall | effort | fixed | cost |", "|---|---|---|---|---|---|---|---|---|"]
+    print("\n".join(lines))
+    ends, options = [], datasets.Options(rows=arguments.rows, set=arguments.set)
+    for name in arguments.sets:
+        files = datasets.catalog()[name].files(options)
+        cells = []
+        with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
+            for line, miss, cost in measure(name, files, arguments.sources.split(","), Path(folder)):
+                lines.append(line)
+                print(line, flush=True)
+                cells.append((miss, cost))
+        ends.append(summary(name, cells))
+        print(ends[-1], flush=True)
+    return lines + [""] + ends
+
+
+def report_drift(arguments):
+    """Of the dense and the sparse vectors of a folder below QUIVER_DATASETS."""
+    lines = []
+    for name in arguments.sets:
+        folder = Path(os.environ["QUIVER_DATASETS"]) / name
+        vectors = [f"dense={datasets.existing(folder / 'dense.npy')}", f"sparse:sparse={folder / 'sparse'}"]
+        with tempfile.TemporaryDirectory(dir=arguments.work) as work, \
+                Collection(Path(work) / "data", vectors, ["dense=dot"], f"0:{DRIFT_ROWS}") as server:
+            server.folder = folder
+            lines += drift(server, ["sparse", "dense"])
+    return lines
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--url", default="http://127.0.0.1:6333")
-    parser.add_argument("--collection", default="arxiv")
-    parser.add_argument("--fields", default="dense,sparse")
+    parser.add_argument("sets", nargs="+")
     parser.add_argument("--from", dest="sources", default="given,synthetic")
-    parser.add_argument("--queries", default="1000:2000")
     parser.add_argument("--drift", action="store_true", help="what happens when queries or rows change")
+    parser.add_argument("--work", type=Path, help="where the data directory of the server is made")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--rows", type=int, default=100_000, help="of a generated set")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of a generator")
     arguments = parser.parse_args()
-    server = Collection(arguments.url, arguments.collection)
-    server.folder = arguments.folder
-    server.wait_until_green()  # without its index a field is searched exactly
-    if arguments.drift:
-        lines = drift(server, arguments.fields.split(","))
-        if arguments.out:
-            arguments.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return
-    first, last = map(int, arguments.queries.split(":"))
-    lines, misses = ["| field | calibrated by | k | filter leaves | target | recall | effort | fixed |", "|---|---|---|---|---|---|---|---|"], []
-    for field in arguments.fields.split(","):
-        queries = queries_of(arguments.folder, field)
-        judged = queries[first:last]
-        truths = {(k, n): search(server, field, judged, k, n, {"exact": True})[0] for k in HITS for n in PARTS}
-        for source in arguments.sources.split(","):
-            body = {"using": field} | ({"queries": queries[:CALIBRATED]} if source == "given" else {})
-            table = server("/v1/collections/{}/recall/calibrate?timeout=1800", body)
-            grid = sorted({point["effort"] for curve in table["curves"] for point in curve["efforts"]})
-            for k in HITS:
-                for n in PARTS:
-                    truth, by_effort = truths[k, n], {}
-
-                    def fixed(wanted):
-                        for effort in grid:
-                            if effort not in by_effort:
-                                by_effort[effort] = recall(truth, search(server, field, judged, k, n, {"hnsw_ef": effort})[0])
-                            if by_effort[effort] >= wanted:
-                                return effort
-                        return "–"
-                    for target in TARGETS:
-                        found, told = search(server, field, judged, k, n, {"recall": target})
-                        reached = recall(truth, found)
-                        misses.append(target - reached)
-                        effort = "exact" if told["exact"] else told["effort"]
-                        lines.append(f"| {field} | {source} | {k} | 1 : {n} | {target} | {reached:.4f} | {effort} | {fixed(reached)} |")
-                        print(lines[-1], flush=True)
-    misses = np.array(misses)
-    lines += ["", f"{len(misses)} cells: {np.mean(misses <= .005):.1%} at the target less .005 or above (bar: 95 %), "
-                  f"{np.mean(misses <= .02):.1%} at the target less .02 or above (bar: all)."]
-    print(lines[-1])
+    lines = (report_drift if arguments.drift else report)(arguments)
     if arguments.out:
         arguments.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

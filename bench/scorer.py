@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
-"""Measures search by a black-box scorer (docs/scorers.md) with a running server, beside re-ranking as many of the nearest rows.
+"""Measures search by a black-box scorer (docs/scorers.md) with a server of its own, beside re-ranking as many of the nearest rows.
 
-    quiver import --vectors dense=$D/dense.npy --vectors sparse:sparse=$D/sparse --data-dir DIR --collection arxiv --create \\
-        --metric dot
-    quiver serve --data-dir DIR &
-    bench/scorer.py $D --collection arxiv --out table.md         D: …/arxiv-100k
+    bench/scorer.py D --out table.md            D: …/arxiv-100k
 
-Row i of the folder is point i. The scorers are cheap and told nothing of, so that the truth is exact:
+The scorers are cheap and told nothing of, so that the truth is exact:
 
     mixed    .5 * sparse + .5 * dense similarity, as they are: words count most
     even     the same, each divided by its largest score of the query
@@ -14,18 +11,20 @@ Row i of the folder is point i. The scorers are cheap and told nothing of, so th
     noise    random numbers: nothing to be learned, so both find equally little
 
 With --tokens a folder of token vectors (make_tokens.py) of the first rows: their MaxSim, over these rows alone.
-Reported are the mean errors 1 - recall of the best k after B calls of the scorer.
+With --anchors N every row is scored by the first N queries, too. Factors of these scores stand beside the dense vector in a field of
+their own, which is the basis then. Reported are the mean errors 1 - recall of the best k after B calls of the scorer.
 """
 import argparse
+import subprocess
 import sys
-import time
+import tempfile
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import datasets  # noqa: E402
-from served import Connection  # noqa: E402
+from served import BINARY, Server  # noqa: E402
 
 BUDGETS = (50, 100, 200, 500)
 PLACES = (1, 10, 100)
@@ -38,17 +37,22 @@ def load(path):
     return datasets.load(compressed if compressed.exists() and not path.exists() else path)
 
 
-class Proposer:
-    def __init__(self, url, collection):
-        self.connection = Connection(url)
-        self.path = f"/v1/collections/{collection}/points/propose"
-        self.seconds = {}
+class Proposer(Server):
+    """A server with the fields of `folder`; row i is point i."""
+
+    def __init__(self, folder, fields):
+        command = [BINARY, "import", "--data-dir", f"{folder}/data", "--collection", "rows", "--create", "--quiet"]
+        for field in fields:
+            command += ["--vectors", f"{field}={folder}/{field}.npy", "--metric", f"{field}=dot"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        super().__init__(BINARY, f"{folder}/data")
+        self.wait_until_green("rows")
+        self.cpu = {}
 
     def propose(self, body):
-        started = time.perf_counter()
-        found = self.connection("POST", self.path, body)
-        size = len(body["scored"])
-        self.seconds.setdefault(size, []).append(time.perf_counter() - started)
+        began = self.cpu_s()
+        found = self("POST", "/v1/collections/rows/points/propose", body)
+        self.cpu.setdefault(len(body["scored"]), []).append(self.cpu_s() - began)
         return found
 
 
@@ -80,26 +84,67 @@ def token_scores(folder):
     return scores
 
 
-def scorers(arguments, dense, query, sparse, tokens, number):
-    near = dense @ query
-    if tokens is not None:
-        yield "maxsim", tokens(number), near
-        return
-    words, random = sparse(number), np.random.default_rng(number)
-    yield "mixed", .5 * words + .5 * near, near
-    yield "even", .5 * words / words.max() + .5 * near / near.max(), near
-    yield "linear", near + dense @ (random.standard_normal(dense.shape[1]).astype(np.float32) / 20), near
-    yield "noise", random.standard_normal(len(dense)).astype(np.float32), near
+class Scorers:
+    """Scores of all rows by the number of a query."""
+
+    def __init__(self, arguments):
+        self.tokens = token_scores(arguments.tokens) if arguments.tokens else None
+        self.sparse = None if self.tokens else sparse_scores(arguments.folder)
+        self.queries = load(arguments.folder / "queries.dense.npy").astype(np.float32)
+        self.dense = load(arguments.folder / "dense.npy").astype(np.float32)
+        if self.tokens:
+            self.dense = self.dense[:len(self.tokens(0))]
+        known = ["maxsim"] if self.tokens else ["mixed", "even", "linear", "noise"]
+        self.names = [name for name in known if name in arguments.scorers.split(",")]
+
+    def near(self, number):
+        return self.dense @ self.queries[number]
+
+    def scores(self, number):
+        """Returns {name: scores of all rows}."""
+        if self.tokens:
+            return {"maxsim": self.tokens(number)}
+        near, words, random = self.near(number), self.sparse(number), np.random.default_rng(number)
+        found = {"mixed": .5 * words + .5 * near,
+                 "even": .5 * words / words.max() + .5 * near / near.max(),
+                 "linear": near + self.dense @ (random.standard_normal(self.dense.shape[1]).astype(np.float32) / 20),
+                 "noise": random.standard_normal(len(near)).astype(np.float32)}
+        return {name: found[name] for name in self.names}
 
 
-def proposed(server, scores, query, budget, arguments, extra):
+def unit(rows):
+    """Scales rows so that their mean square is 1."""
+    return rows / np.sqrt((rows ** 2).sum(axis=1).mean())
+
+
+def factors(scores, size):
+    """Returns `[n_rows, size]` of the scores `[n_anchors, n_rows]`: the directions in which rows differ most for the scorer."""
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    values, vectors = np.linalg.eigh(centred @ centred.T)
+    return centred.T @ vectors[:, np.argsort(-values)[:size]]
+
+
+def save_fields(folder, scorers, anchors, size):
+    """Writes the vectors of each field and returns {scorer: its basis}."""
+    np.save(folder / "dense.npy", scorers.dense)
+    basis = dict.fromkeys(scorers.names, "dense")
+    if anchors:
+        scored = [scorers.scores(number) for number in range(anchors)]
+        for name in scorers.names:
+            own = factors(np.stack([scores[name] for scores in scored]), size)
+            np.save(folder / f"{name}.npy", np.concatenate([unit(scorers.dense), unit(own)], axis=1, dtype=np.float32))
+            basis[name] = name
+    return basis
+
+
+def proposed(server, basis, scores, query, budget, arguments):
     """Returns the points that were scored."""
     scored, size = {}, max(5, budget // arguments.rounds)
     while len(scored) < budget:
         n = min(size, budget - len(scored))
         is_last = len(scored) + n >= budget
-        body = {"basis": arguments.basis, "query": query.tolist(), "n": n, "explore": 0 if is_last else arguments.explore,
-                "scored": [{"id": int(row), "score": float(score)} for row, score in scored.items()], **extra}
+        body = {"basis": basis, "query": query.tolist(), "n": n, "explore": 0 if is_last else arguments.explore,
+                "scored": [{"id": int(row), "score": float(score)} for row, score in scored.items()]}
         answer = server.propose(body)
         new = [int(point["id"]) for point in answer["propose"]]
         if not new:
@@ -116,44 +161,41 @@ def recall(rows, scores, best, k):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--url", default="http://127.0.0.1:6333")
-    parser.add_argument("--collection", default="arxiv")
-    parser.add_argument("--basis", default="dense")
     parser.add_argument("--queries", default="1000:1100", help="rows of the queries; the report is made of 1000:2000")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--explore", type=float, default=.3)
     parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)))
     parser.add_argument("--scorers", default="mixed,even,linear,noise,maxsim")
     parser.add_argument("--tokens", type=Path)
+    parser.add_argument("--anchors", type=int, default=0, help="queries, from the first one, that score every row beforehand")
+    parser.add_argument("--factors", type=int, default=64)
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-
     first, last = map(int, arguments.queries.split(":"))
-    dense = load(arguments.folder / "dense.npy").astype(np.float32)
-    queries = load(arguments.folder / "queries.dense.npy").astype(np.float32)
-    tokens = token_scores(arguments.tokens) if arguments.tokens else None
-    sparse = None if tokens else sparse_scores(arguments.folder)
-    if tokens is not None:
-        dense = dense[:len(tokens(first))]
-    server = Proposer(arguments.url, arguments.collection)
+    if arguments.anchors > first:
+        parser.error("anchors are not among the queries that are reported")
+    scorers = Scorers(arguments)
     errors = {}
-    for number in range(first, last):
-        for name, scores, near in scorers(arguments, dense, queries[number], sparse, tokens, number):
-            if name not in arguments.scorers.split(","):
-                continue
-            best, order = np.argsort(-scores, kind="stable")[:max(PLACES)], np.argsort(-near, kind="stable")
-            for budget in map(int, arguments.budgets.split(",")):
-                ours = proposed(server, scores, queries[number], budget, arguments, {})
-                for k in (k for k in PLACES if k <= budget):
-                    cell = errors.setdefault((name, budget, k), [])
-                    cell.append((1 - recall(order[:budget], scores, best, k), 1 - recall(ours, scores, best, k)))
+    with tempfile.TemporaryDirectory() as folder:
+        basis = save_fields(Path(folder), scorers, arguments.anchors, arguments.factors)
+        with Proposer(folder, sorted({"dense", *basis.values()})) as server:
+            for number in range(first, last):
+                near, query = scorers.near(number), scorers.queries[number]
+                for name, scores in scorers.scores(number).items():
+                    of_basis = query if basis[name] == "dense" else np.pad(query, (0, arguments.factors))
+                    best, order = np.argsort(-scores, kind="stable")[:max(PLACES)], np.argsort(-near, kind="stable")
+                    for budget in map(int, arguments.budgets.split(",")):
+                        ours = proposed(server, basis[name], scores, of_basis, budget, arguments)
+                        for k in (k for k in PLACES if k <= budget):
+                            cell = errors.setdefault((name, budget, k), [])
+                            cell.append((1 - recall(order[:budget], scores, best, k), 1 - recall(ours, scores, best, k)))
     lines = ["| scorer | calls | k | error of re-ranking | proposed | ratio |", "|---|---|---|---|---|---|"]
     for (name, budget, k), cell in errors.items():
         reranked, ours = np.mean(cell, axis=0)
         ratio = f"{ours / reranked:.2f}" if reranked > 0 else "–"
         lines.append(f"| {name} | {budget} | {k} | {reranked:.3f} | {ours:.3f} | {ratio} |")
-    lines += ["", "| scored before | ms a round, median | p95 |", "|---|---|---|"]
-    for size, seconds in sorted(server.seconds.items()):
+    lines += ["", "| scored before | ms of the server's CPU a round, median | p95 |", "|---|---|---|"]
+    for size, seconds in sorted(server.cpu.items()):
         lines.append(f"| {size} | {1e3 * np.median(seconds):.2f} | {1e3 * np.quantile(seconds, .95):.2f} |")
     text = "\n".join(lines) + "\n"
     print(text)

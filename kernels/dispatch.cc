@@ -19,7 +19,7 @@ namespace {
         level::kTopKKernels, level::kConvertKernels, level::kByteKernels, level::kBinaryKernels,  \
         level::kRecordKernels, level::kSumKernels, level::kTransformKernels, level::kGridKernels, \
         level::kCodeKernels, level::kSetKernels, level::kSignKernels, level::kDecimalKernels,     \
-        level::kTurboKernels, level::kCellKernels, level::kTextKernels                            \
+        level::kTurboKernels, level::kCellKernels, level::kTextKernels, level::kProductKernels    \
   }
 
 constinit const KernelTable kGeneric = QV_LEVEL(generic);

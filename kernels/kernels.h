@@ -25,6 +25,7 @@
 #include "kernels/dense/dense.h"
 #include "kernels/grid/grid.h"
 #include "kernels/maxsim/maxsim.h"
+#include "kernels/products/products.h"
 #include "kernels/records/records.h"
 #include "kernels/sets/sets.h"
 #include "kernels/signs/signs.h"
@@ -59,6 +60,7 @@ struct KernelTable {
   const TurboKernels& turbo;
   const CellKernels& cells;
   const TextKernels& texts;
+  const ProductKernels& products;
 
   [[nodiscard]] const DenseKernels& dense(Similarity similarity, RowType type) const {
     return dense_family.table[static_cast<std::size_t>(similarity)][static_cast<std::size_t>(type)];

@@ -24,6 +24,7 @@
   extern const TurboKernels kTurboKernels;         \
   extern const CellKernels kCellKernels;           \
   extern const TextKernels kTextKernels;           \
+  extern const ProductKernels kProductKernels;     \
   }
 
 QV_DECLARE_LEVEL(generic)

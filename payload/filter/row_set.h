@@ -36,6 +36,9 @@ class RowSet {
     return RowSet(other.n_rows_, other.places_);
   }
 
+  /// The rows of `within` whose byte in `flags`, one for each row of the segment, is not 0.
+  [[nodiscard]] static RowSet flagged(const RowSet& within, const std::uint8_t* flags);
+
   /// Rows of the segment.
   [[nodiscard]] std::size_t size() const { return n_rows_; }
   /// True if only the words of a few rows are kept.

@@ -265,10 +265,7 @@ class ColumnEvaluator {
   Result<Verdict> match(const HasVectorNode& node, const RowSet& within) {
     Verdict verdict = Verdict::none_like(within);
     const std::uint8_t* present = rows_.present(node.name);
-    if (present == nullptr) return verdict;
-    within.for_each([&](std::size_t row) {
-      if (present[row] != 0) verdict.yes.set(row);
-    });
+    if (present != nullptr) verdict.yes = RowSet::flagged(within, present);
     return verdict;
   }
 

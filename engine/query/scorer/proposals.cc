@@ -70,7 +70,7 @@ class Round {
                                            const ProposalRequest& request) {
     Round round(environment, request);
     QV_TRY(round.read_request());
-    QV_TRY(round.find_scored());
+    round.find_scored();
     return round;
   }
 
@@ -84,7 +84,7 @@ class Round {
       : environment_(environment), request_(request) {}
 
   Result<> read_request();
-  Result<> find_scored();
+  void find_scored();
   [[nodiscard]] Result<Proposals> first_proposals() const;
   [[nodiscard]] Result<Proposals> later_proposals() const;
 
@@ -148,25 +148,17 @@ Result<> Round::read_request() {
 }
 
 /// Finds the scored points that exist and have the vector.
-Result<> Round::find_scored() {
-  if (request_.scored.empty()) return {};
-  payload::HasId ids;
-  for (const ScoredPoint& point : request_.scored) ids.ids.push_back(point.id);
-  Query query;
-  query.filter = filter_of(std::move(ids));
-  query.filter->must.emplace_back(payload::HasVector{request_.basis});
-  query.limit = request_.scored.size();
-  QV_TRY(auto ranking, Plan(query).rank(environment_));
-  std::unordered_map<PointId, double> scores;
-  for (const ScoredPoint& point : request_.scored) scores.emplace(point.id, point.score);
-  std::sort(ranking.candidates.begin(), ranking.candidates.end(),
-            [](const Candidate& a, const Candidate& b) { return a.id < b.id; });
-  for (Candidate& point : ranking.candidates) {
-    if (!known_.empty() && known_.back().id == point.id) continue;  // under another shard key, too
-    scores_.push_back(scores.at(point.id));
-    known_.push_back(std::move(point));
+void Round::find_scored() {
+  std::vector<ScoredPoint> scored(request_.scored.begin(), request_.scored.end());
+  std::stable_sort(scored.begin(), scored.end(),
+                   [](const ScoredPoint& a, const ScoredPoint& b) { return a.id < b.id; });
+  for (const ScoredPoint& point : scored) {
+    if (!known_.empty() && known_.back().id == point.id) continue;
+    const auto place = environment_.snapshot.find(point.id);
+    if (!place || !is_present(place->segment->vector(field_, place->row))) continue;
+    known_.push_back({point.id, 0, place->segment, place->row, std::nullopt});
+    scores_.push_back(point.score);
   }
-  return {};
 }
 
 /// What may be proposed: points that the filter allows, with a vector, not yet scored.
@@ -259,7 +251,7 @@ Result<PointFeatures> Round::features_of(std::span<const Candidate> points) cons
     QV_TRY(others, prefetch_scores(points));
   }
   const FieldSchema& schema = environment_.config.fields[field_];
-  PointFeatures features(schema.dim, others.size() + (query_.empty() ? 0 : 1));
+  PointFeatures features(schema.dim, others.size() + (query_.empty() ? 0 : 1), points.size());
   std::vector<double> columns;
   for (std::size_t i = 0; i < points.size(); ++i) {
     columns.clear();
@@ -345,7 +337,8 @@ Result<std::vector<Estimated>> Round::estimate(const ScoreModel& model, Candidat
   for (std::size_t first = 0; first < estimated.size(); first += kPointsPerBlock) {
     QV_TRY(environment_.cancel.check());
     const std::size_t end = std::min(estimated.size(), first + kPointsPerBlock);
-    PointFeatures features(environment_.config.fields[field_].dim, estimated[first].columns.size());
+    PointFeatures features(environment_.config.fields[field_].dim, estimated[first].columns.size(),
+                           end - first);
     for (std::size_t i = first; i < end; ++i) {
       features.add(compared_vector(estimated[i].point), estimated[i].columns);
     }

@@ -7,13 +7,14 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/query/scorer/cholesky.h"
+
 namespace quiver::engine {
 namespace {
 
 using Eigen::Index;
-using Matrix = Eigen::MatrixXd;
+using Matrix = ColumnMatrix;
 using Vector = Eigen::VectorXd;
-using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using RowMap = Eigen::Map<const RowMatrix>;
 
 /// Penalties that are tried, in squared lengths of a vector.
@@ -41,21 +42,13 @@ RowMap columns_of(const PointFeatures& points) {
   return {points.columns(), static_cast<Index>(points.n()), static_cast<Index>(points.n_columns())};
 }
 
-/// Products of the rows of `rows` with one another, below the diagonal.
-template <class Rows>
-Matrix gram_of(const Rows& rows) {
-  Matrix gram = Matrix::Zero(rows.rows(), rows.rows());
-  gram.template selfadjointView<Eigen::Lower>().rankUpdate(rows);
-  return gram;
-}
-
 /// `matrix` + `ridge` times the identity. Raises `ridge` until that is positive definite.
-Eigen::LLT<Matrix> decomposed(Matrix matrix, double unit, double& ridge) {
+Cholesky decomposed(Matrix matrix, double unit, double& ridge) {
   double added = std::max(ridge, kLeastRidge * unit);
   matrix.diagonal().array() += added;
   while (true) {
-    Eigen::LLT<Matrix> factors(matrix);
-    if (factors.info() == Eigen::Success || !std::isfinite(added)) {
+    Cholesky factors(matrix);
+    if (factors.is_definite() || !std::isfinite(added)) {
       ridge = added;
       return factors;
     }
@@ -74,12 +67,12 @@ LeftOut leave_out(const Matrix& gram, const Vector& scores, double unit, double 
   const Index n = gram.rows();
   const auto factors = decomposed(gram, unit, ridge);
   const Vector dual = factors.solve(scores);
-  const Matrix inverse = factors.matrixL().solve(Matrix::Identity(n, n));
+  const Vector precisions =
+      factors.solve_lower(RowMatrix::Identity(n, n)).colwise().squaredNorm().transpose();
   LeftOut left;
   for (Index i = 0; i < n; ++i) {
-    const double precision = inverse.col(i).squaredNorm();
-    left.error += dual[i] * dual[i] / (precision * precision);
-    left.scale += dual[i] * dual[i] / precision;
+    left.error += dual[i] * dual[i] / (precisions[i] * precisions[i]);
+    left.scale += dual[i] * dual[i] / precisions[i];
   }
   left.error /= static_cast<double>(n);
   left.scale /= static_cast<double>(n);
@@ -127,13 +120,13 @@ struct ScoreModel::Fit {
   double r2 = 0;
   /// The known features, if there are no more points than features: `gram` is then of points, else
   /// of features.
-  std::optional<RowMatrix> rows;
-  Eigen::LLT<Matrix> gram;
+  std::optional<Matrix> rows;
+  Cholesky gram;
 
   void scale_features(const PointFeatures& points, bool has_intercept);
-  [[nodiscard]] RowMatrix features_of(const PointFeatures& points) const;
-  void tune(const RowMatrix& all, std::span<const double> scores, const RidgeOptions& options);
-  void fit_weights(RowMatrix all, const Vector& scores);
+  [[nodiscard]] Matrix features_of(const PointFeatures& points) const;
+  void tune(const Matrix& all, std::span<const double> scores, const RidgeOptions& options);
+  void fit_weights(Matrix all, const Vector& scores);
 };
 
 void ScoreModel::Fit::scale_features(const PointFeatures& points, bool has_intercept) {
@@ -156,9 +149,9 @@ void ScoreModel::Fit::scale_features(const PointFeatures& points, bool has_inter
   }
 }
 
-RowMatrix ScoreModel::Fit::features_of(const PointFeatures& points) const {
+Matrix ScoreModel::Fit::features_of(const PointFeatures& points) const {
   const auto n = static_cast<Index>(points.n());
-  RowMatrix features(n, centre.size() + column_means.size() + 1);
+  Matrix features(n, centre.size() + column_means.size() + 1);
   features.leftCols(centre.size()) = vectors_of(points).rowwise() - centre.transpose();
   features.middleCols(centre.size(), column_means.size()) =
       (columns_of(points).rowwise() - column_means.transpose()) * column_factors.asDiagonal();
@@ -167,13 +160,12 @@ RowMatrix ScoreModel::Fit::features_of(const PointFeatures& points) const {
 }
 
 /// Chooses the penalty, and tells how well left out scores are estimated with it.
-void ScoreModel::Fit::tune(const RowMatrix& all, std::span<const double> scores,
+void ScoreModel::Fit::tune(const Matrix& all, std::span<const double> scores,
                            const RidgeOptions& options) {
   const auto chosen = tuning_points(scores);
   const Vector some_scores =
       Eigen::Map<const Vector>(scores.data(), static_cast<Index>(scores.size()))(chosen);
-  const RowMatrix some = all(chosen, Eigen::all);
-  const Matrix gram_of_some = gram_of(some);
+  const Matrix gram_of_some = gram_of_rows(all(chosen, Eigen::all));
   LeftOut best{std::numeric_limits<double>::infinity(), 0};
   const auto try_ridge = [&](double candidate) {
     const LeftOut left = leave_out(gram_of_some, some_scores, unit, candidate);
@@ -193,13 +185,13 @@ void ScoreModel::Fit::tune(const RowMatrix& all, std::span<const double> scores,
   r2 = variance > 0 && std::isfinite(best.error) ? 1 - best.error / variance : 0;
 }
 
-void ScoreModel::Fit::fit_weights(RowMatrix all, const Vector& scores) {
+void ScoreModel::Fit::fit_weights(Matrix all, const Vector& scores) {
   if (all.rows() <= all.cols()) {
-    gram = decomposed(gram_of(all), unit, ridge);
+    gram = decomposed(gram_of_rows(all), unit, ridge);
     weights = all.transpose() * gram.solve(scores);
     rows = std::move(all);
   } else {
-    gram = decomposed(gram_of(all.transpose()), unit, ridge);
+    gram = decomposed(gram_of_columns(all), unit, ridge);
     weights = gram.solve(all.transpose() * scores);
   }
 }
@@ -208,7 +200,7 @@ ScoreModel::ScoreModel(const PointFeatures& points, std::span<const double> scor
                        const RidgeOptions& options) {
   auto fit = std::make_unique<Fit>();
   fit->scale_features(points, options.has_intercept);
-  RowMatrix all = fit->features_of(points);
+  Matrix all = fit->features_of(points);
   fit->tune(all, scores, options);
   fit->fit_weights(std::move(all),
                    Eigen::Map<const Vector>(scores.data(), static_cast<Index>(scores.size())));
@@ -226,13 +218,13 @@ std::vector<double> ScoreModel::scores_of(const PointFeatures& points) const {
 
 /// The variance of a Gaussian process with a linear kernel, and the penalty as its noise.
 std::vector<double> ScoreModel::deviations_of(const PointFeatures& points) const {
-  const RowMatrix features = fit_->features_of(points);
+  const Matrix features = fit_->features_of(points);
   Vector left;
   if (fit_->rows) {
-    const Matrix known = fit_->gram.matrixL().solve(*fit_->rows * features.transpose());
+    const RowMatrix known = fit_->gram.solve_lower(product_with_transposed(*fit_->rows, features));
     left = features.rowwise().squaredNorm() - known.colwise().squaredNorm().transpose();
   } else {
-    const Matrix known = fit_->gram.matrixL().solve(features.transpose());
+    const RowMatrix known = fit_->gram.solve_lower(features.transpose());
     left = fit_->ridge * known.colwise().squaredNorm().transpose();
   }
   std::vector<double> deviations(points.n());

@@ -22,7 +22,12 @@ namespace quiver::engine {
 /// Vectors of points, and columns of other numbers that may explain scores.
 class PointFeatures {
  public:
-  PointFeatures(std::size_t dim, std::size_t n_columns) : dim_(dim), n_columns_(n_columns) {}
+  /// Room for `n_points` is reserved.
+  PointFeatures(std::size_t dim, std::size_t n_columns, std::size_t n_points = 0)
+      : dim_(dim), n_columns_(n_columns) {
+    vectors_.reserve(n_points * dim);
+    columns_.reserve(n_points * n_columns);
+  }
 
   /// `vector`: `[dim]`; `columns`: `[n_columns]`; all finite.
   void add(std::span<const float> vector, std::span<const double> columns);

@@ -37,6 +37,24 @@ void expect_rows(const RowSet& set, const Bitset& wanted) {
   }
 }
 
+TEST(RowSet, FlaggedKeepsTheRowsWhoseByteIsNotZero) {
+  std::mt19937_64 random(kSetSeed);
+  for (const std::size_t n : {0U, 1U, 63U, 64U, 65U, 200U, 1000U}) {
+    std::vector<std::uint8_t> flags(n);
+    for (auto& flag : flags) flag = static_cast<std::uint8_t>(random() % 3 == 0 ? random() : 0);
+    const Bitset rows = random_part(Bitset(n, true), 2, random);
+    Bitset wanted(n);
+    std::vector<std::uint32_t> listed;
+    rows.for_each([&](std::size_t row) {
+      listed.push_back(static_cast<std::uint32_t>(row));
+      if (flags[row] != 0) wanted.set(row);
+    });
+    expect_rows(RowSet::flagged(RowSet(rows), flags.data()), wanted);
+    EXPECT_EQ(bits_of(RowSet::flagged(RowSet::listed(n, listed), flags.data())), wanted);
+    EXPECT_TRUE(RowSet::flagged(RowSet::none_like(RowSet(rows)), flags.data()).none());
+  }
+}
+
 /// Sets of few rows, of a growing number, and of none, in both forms.
 TEST(RowSet, OperationsAreThoseOfBitmaps) {
   SCOPED_TRACE("seed " + std::to_string(kSetSeed));
