@@ -12,7 +12,8 @@ The scorers are cheap and told nothing of, so that the truth is exact:
 
 With --tokens a folder of token vectors (make_tokens.py) of the first rows: their MaxSim, over these rows alone.
 With --anchors N every row is scored by the first N queries, too. Factors of these scores stand beside the dense vector in a field of
-their own, which is the basis then. Reported are the mean errors 1 - recall of the best k after B calls of the scorer.
+their own, which is the basis then. With --feedback also Qdrant's way: some of the nearest rows are scored, and one query with
+`relevance_feedback` finds the others; number of rows and weights are the best on the 30 queries before the reported ones. Reported are the mean errors 1 - recall of the best k after B calls of the scorer.
 """
 import argparse
 import subprocess
@@ -29,6 +30,11 @@ from served import BINARY, Server  # noqa: E402
 BUDGETS = (50, 100, 200, 500)
 PLACES = (1, 10, 100)
 ROUNDS = 8
+# Settings of `feedback` that are tried.
+FEEDBACK_SHARES = (.1, .25, .5)
+FEEDBACK_POWERS = (.5, 1, 2)
+FEEDBACK_FACTORS = (.0001, .001, .01, .1, 1, 10)
+TRAINED = 30
 
 
 def load(path):
@@ -153,9 +159,68 @@ def proposed(server, basis, scores, query, budget, arguments):
     return np.fromiter(scored, np.int64)
 
 
+def feedback(server, scores, query, budget, setting):
+    """Returns the points that were scored: the nearest, and those that one query with feedback finds."""
+    share, weights = setting
+    n_first = max(2, int(share * budget))
+    path = "/collections/rows/points/query"
+    found = server("POST", path, {"query": query.tolist(), "using": "dense", "limit": n_first})["points"]
+    first = [point["id"] for point in found]
+    examples = [{"example": row, "score": float(scores[row])} for row in first]
+    body = {"query": {"relevance_feedback": {"target": query.tolist(), "feedback": examples, "strategy": {"naive": weights}}},
+            "using": "dense", "limit": budget - n_first, "filter": {"must_not": [{"has_id": first}]}}
+    return np.array(first + [point["id"] for point in server("POST", path, body)["points"]], np.int64)
+
+
+def trained_feedback(server, scorers, name, budget, numbers):
+    """The setting of `feedback` with the least error of the best 10."""
+    known = {number: scorers.scores(number)[name] for number in numbers}
+
+    def error(setting):
+        total = 0
+        for number, scores in known.items():
+            best = np.argsort(-scores, kind="stable")[:10]
+            total += 1 - recall(feedback(server, scores, scorers.queries[number], budget, setting), scores, best, 10)
+        return total
+    settings = [(share, {"a": 1, "b": b, "c": c}) for share in FEEDBACK_SHARES for b in FEEDBACK_POWERS for c in FEEDBACK_FACTORS]
+    return min(settings, key=error)
+
+
 def recall(rows, scores, best, k):
     top = rows[np.argsort(-scores[rows], kind="stable")[:k]]
     return len(np.intersect1d(top, best[:k])) / k
+
+
+def measure(server, scorers, basis, arguments):
+    """Returns {(scorer, calls, k): [errors of re-ranking, of proposals, and of feedback if asked for]}."""
+    first, last = map(int, arguments.queries.split(":"))
+    budgets = list(map(int, arguments.budgets.split(",")))
+    trained = {(name, budget): trained_feedback(server, scorers, name, budget, range(first - TRAINED, first))
+               for name in scorers.names for budget in budgets if arguments.feedback}
+    errors = {}
+    for number in range(first, last):
+        near, query = scorers.near(number), scorers.queries[number]
+        order = np.argsort(-near, kind="stable")
+        for name, scores in scorers.scores(number).items():
+            of_basis = query if basis[name] == "dense" else np.pad(query, (0, arguments.factors))
+            best = np.argsort(-scores, kind="stable")[:max(PLACES)]
+            for budget in budgets:
+                found = [order[:budget], proposed(server, basis[name], scores, of_basis, budget, arguments)]
+                if arguments.feedback:
+                    found.append(feedback(server, scores, query, budget, trained[name, budget]))
+                for k in (k for k in PLACES if k <= budget):
+                    errors.setdefault((name, budget, k), []).append([1 - recall(rows, scores, best, k) for rows in found])
+    return errors
+
+
+def table(errors, with_feedback):
+    ends = (" | feedback | ratio", "|---|---") if with_feedback else ("", "")
+    lines = [f"| scorer | calls | k | error of re-ranking | proposed | ratio{ends[0]} |", f"|---|---|---|---|---|---{ends[1]}|"]
+    for (name, budget, k), cells in errors.items():
+        reranked, *others = np.mean(cells, axis=0)
+        shown = [f"{other:.3f} | {other / reranked:.2f}" if reranked > 0 else f"{other:.3f} | –" for other in others]
+        lines.append(f"| {name} | {budget} | {k} | {reranked:.3f} | {' | '.join(shown)} |")
+    return lines
 
 
 def main():
@@ -169,34 +234,20 @@ def main():
     parser.add_argument("--tokens", type=Path)
     parser.add_argument("--anchors", type=int, default=0, help="queries, from the first one, that score every row beforehand")
     parser.add_argument("--factors", type=int, default=64)
+    parser.add_argument("--feedback", action="store_true")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    first, last = map(int, arguments.queries.split(":"))
-    if arguments.anchors > first:
+    if arguments.anchors > int(arguments.queries.split(":")[0]):
         parser.error("anchors are not among the queries that are reported")
     scorers = Scorers(arguments)
-    errors = {}
     with tempfile.TemporaryDirectory() as folder:
         basis = save_fields(Path(folder), scorers, arguments.anchors, arguments.factors)
         with Proposer(folder, sorted({"dense", *basis.values()})) as server:
-            for number in range(first, last):
-                near, query = scorers.near(number), scorers.queries[number]
-                for name, scores in scorers.scores(number).items():
-                    of_basis = query if basis[name] == "dense" else np.pad(query, (0, arguments.factors))
-                    best, order = np.argsort(-scores, kind="stable")[:max(PLACES)], np.argsort(-near, kind="stable")
-                    for budget in map(int, arguments.budgets.split(",")):
-                        ours = proposed(server, basis[name], scores, of_basis, budget, arguments)
-                        for k in (k for k in PLACES if k <= budget):
-                            cell = errors.setdefault((name, budget, k), [])
-                            cell.append((1 - recall(order[:budget], scores, best, k), 1 - recall(ours, scores, best, k)))
-    lines = ["| scorer | calls | k | error of re-ranking | proposed | ratio |", "|---|---|---|---|---|---|"]
-    for (name, budget, k), cell in errors.items():
-        reranked, ours = np.mean(cell, axis=0)
-        ratio = f"{ours / reranked:.2f}" if reranked > 0 else "–"
-        lines.append(f"| {name} | {budget} | {k} | {reranked:.3f} | {ours:.3f} | {ratio} |")
-    lines += ["", "| scored before | ms of the server's CPU a round, median | p95 |", "|---|---|---|"]
-    for size, seconds in sorted(server.cpu.items()):
-        lines.append(f"| {size} | {1e3 * np.median(seconds):.2f} | {1e3 * np.quantile(seconds, .95):.2f} |")
+            errors = measure(server, scorers, basis, arguments)
+            lines = table(errors, arguments.feedback)
+            lines += ["", "| scored before | ms of the server's CPU a round, median | p95 |", "|---|---|---|"]
+            for size, seconds in sorted(server.cpu.items()):
+                lines.append(f"| {size} | {1e3 * np.median(seconds):.2f} | {1e3 * np.quantile(seconds, .95):.2f} |")
     text = "\n".join(lines) + "\n"
     print(text)
     if arguments.out:
