@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
 #include "engine/segment/fields.h"
@@ -126,6 +128,19 @@ void Shard::on_tick() {
   maintenance_.tick();
 }
 
+/// Waits for cancelled work. It ends after some CPU time, for which threads of the lowest priority
+/// wait long on a busy machine: so more often than once, as long as the process has not used more.
+bool Shard::cancelled_work_ends() {
+  constexpr int kMostWaits = 12;
+  const std::clock_t began = std::clock();
+  const double patience_s = std::chrono::duration<double>(context_.close_patience).count();
+  for (int i = 0; i < kMostWaits; ++i) {
+    if (common_.background.wait_for(context_.close_patience)) return true;
+    if (std::clock() - began > patience_s * CLOCKS_PER_SEC) return false;
+  }
+  return false;
+}
+
 Result<> Shard::close() {
   if (is_closed_) return {};
   common_.closed = true;
@@ -133,15 +148,15 @@ Result<> Shard::close() {
   queue_.wake();  // what a bulk load holds up is refused now
   bool ended = log_->wait_until_idle(context_.close_patience);
   ended = common_.lane.drain_for(context_.close_patience) && ended;
+  const Stopwatch since_cancel;
   common_.closing.cancel();
   common_.store().cancel_reclaim();
-  ended = common_.background.wait_for(context_.close_patience) && ended;
+  ended = cancelled_work_ends() && ended;
   if (!ended || !common_.lane.drain_for(context_.close_patience)) {
-    const double patience_s = std::chrono::duration<double>(context_.close_patience).count();
     return fail(Code::kDeadlineExceeded,
-                fmt::format("shard {} is not closed, {} s after the work that still runs was "
+                fmt::format("shard {} is not closed, {:.1f} s after the work that still runs was "
                             "cancelled: {}",
-                            common_.path, patience_s, common_.background.running()));
+                            common_.path, since_cancel.seconds(), common_.background.running()));
   }
   is_closed_ = true;
   return common_.store().close();

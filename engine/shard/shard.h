@@ -109,6 +109,8 @@ class Shard {
   [[nodiscard]] bool has_no_work();
 
  private:
+  [[nodiscard]] bool cancelled_work_ends();
+
   // Borrowed by the lane, so that updates are served and refused whether there is memory or not.
   class DrainTask final : public Task::Callable {
    public:

@@ -106,6 +106,9 @@ TEST(RecallChoice, SyntheticQueriesCountForLess) {
   EXPECT_EQ(choice.effort, 32U);
   EXPECT_NEAR(choice.estimate, 0.904, 1e-9);
   EXPECT_EQ(choose_effort(&table, {0.95, {}}, 10, 1, {1000, 1000}).effort, 64U);
+  const auto of_one_hit = choose_effort(&table, {0.9, {}}, 1, 1, {1000, 1000});
+  EXPECT_EQ(of_one_hit.effort, 64U);
+  EXPECT_NEAR(of_one_hit.estimate, 0.96, 1e-9);
 }
 
 /// In many worlds of queries with known loss by effort, the mean recall of new queries keeps the
