@@ -97,6 +97,8 @@ def recall(truth, found, sign=1):
     """`sign`: -1 if scores are distances."""
     shares = []
     for wanted, hits in zip(truth, found):
+        if not wanted:  # nothing scores at all
+            continue
         least = sign * wanted[-1][0] - 1e-6 * abs(wanted[-1][0])
         shares.append(min(1, sum(sign * score >= least for score, _ in hits) / len(wanted)))
     return float(np.mean(shares))
@@ -243,22 +245,25 @@ class Cells:
 
 
 def share(values, most):
-    return f"{np.mean(np.array(values) <= most):.1%}"
+    return f"{np.mean(np.array(values) <= most):.1%}" if values else "–"
 
 
 def summary(name, cells):
     misses, costs = [miss for miss, _ in cells], [cost for _, cost in cells if cost is not None]
+    told = f"median {np.median(costs):.2f}, most {max(costs):.2f}" if costs else "unknown"
     return (f"{name}: {len(misses)} cells, {share(misses, .005)} at the target less .005 or above (bar: 95 %), {share(misses, .02)} at the target less .02 or above "
-            f"(bar: all); cost at most {COST_BAR} in {share(costs, COST_BAR)} of {len(costs)}, median {np.median(costs):.2f}, most {max(costs):.2f}.")
+            f"(bar: all); cost at most {COST_BAR} in {share(costs, COST_BAR)} of {len(costs)} cells, {told}.")
 
 
 def measure(name, files, sources, folder):
     """Yields (line, recall missed, cost or None) of all cells of a set."""
     prefix = "" if files.kind == "dense" else files.kind + ":"
     rows = f"0:{files.rows}" if files.rows else None
+    queries, truths = json_queries(files.kind, files.queries), {}
+    if len(queries) <= CALIBRATED:
+        raise SystemExit(f"{name} has {len(queries)} queries; wanted more than {CALIBRATED}: {CALIBRATED} to measure with, others to judge by")
     with Collection(folder / "data", [f"{prefix}rows={files.base}"], [] if files.kind == "sparse" else [f"rows={files.metric}"], rows,
                     ["storage.watch_recall=false"]) as server:
-        queries, truths = json_queries(files.kind, files.queries), {}
         for source in sources:
             yield from Cells(server, files.metric, queries, source, truths).lines(name, source)
 
@@ -284,7 +289,9 @@ def report_drift(arguments):
     """Of the dense and the sparse vectors of a folder below QUIVER_DATASETS."""
     lines = []
     for name in arguments.sets:
-        folder = Path(os.environ["QUIVER_DATASETS"]) / name
+        folder = Path(os.environ.get("QUIVER_DATASETS", "")) / name
+        if not (folder / "queries.dense.npy").exists():
+            raise SystemExit(f"{folder} has no queries.dense.npy: QUIVER_DATASETS names the folder of {name}")
         vectors = [f"dense={datasets.existing(folder / 'dense.npy')}", f"sparse:sparse={folder / 'sparse'}"]
         with tempfile.TemporaryDirectory(dir=arguments.work) as work, \
                 Collection(Path(work) / "data", vectors, ["dense=dot"], f"0:{DRIFT_ROWS}") as server:
@@ -303,6 +310,9 @@ def main():
     parser.add_argument("--rows", type=int, default=100_000, help="of a generated set")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of a generator")
     arguments = parser.parse_args()
+    unknown = [] if arguments.drift else sorted(set(arguments.sets) - set(datasets.catalog()))
+    if unknown:
+        parser.error(f"no data set {', '.join(unknown)}; one of {', '.join(datasets.catalog())}")
     lines = (report_drift if arguments.drift else report)(arguments)
     if arguments.out:
         arguments.out.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -11,7 +11,7 @@ The scorers are cheap and told nothing of, so that the truth is exact:
     noise    random numbers: nothing to be learned, so both find equally little
 
 With --tokens a folder of token vectors (make_tokens.py) of the first rows: their MaxSim, over these rows alone.
-With --anchors N every row is scored by the first N queries, too. Factors of these scores stand beside the dense vector in a field of
+With --anchors N every row is scored by the first N queries, too. Up to 64 factors of these scores stand beside the dense vector in a field of
 their own, which is the basis then. With --feedback also Qdrant's way: some of the nearest rows are scored, and one query with
 `relevance_feedback` finds the others; number of rows and weights are the best on the 30 queries before the reported ones. Reported are the mean errors 1 - recall of the best k after B calls of the scorer.
 """
@@ -202,7 +202,7 @@ def measure(server, scorers, basis, arguments):
         near, query = scorers.near(number), scorers.queries[number]
         order = np.argsort(-near, kind="stable")
         for name, scores in scorers.scores(number).items():
-            of_basis = query if basis[name] == "dense" else np.pad(query, (0, arguments.factors))
+            of_basis = query if basis[name] == "dense" else np.pad(query, (0, min(arguments.anchors, arguments.factors)))
             best = np.argsort(-scores, kind="stable")[:max(PLACES)]
             for budget in budgets:
                 found = [order[:budget], proposed(server, basis[name], scores, of_basis, budget, arguments)]
@@ -226,7 +226,7 @@ def table(errors, with_feedback):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--queries", default="1000:1100", help="rows of the queries; the report is made of 1000:2000")
+    parser.add_argument("--queries", default="1000:1100", help="rows of the queries that are reported")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--explore", type=float, default=.3)
     parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)))

@@ -37,7 +37,7 @@ struct DatabaseOptions {
   /// Seconds after which idle collections beyond the 64 used last are closed; 0: never.
   double close_idle_s = 60;
   /// Time that `close` waits for a shard's updates, for its jobs, and again after cancelling them:
-  /// then up to twelve times as long while the process gets less CPU time than that.
+  /// then up to four times as long while the process gets less CPU time than that.
   std::chrono::milliseconds close_patience = std::chrono::seconds(5);
   gpu::Devices* devices = nullptr;  ///< help with searches; outlive the database; nullptr: none
   /// The cluster that the collections are parts of; outlives the database; nullptr: none.

@@ -59,7 +59,8 @@ inline constexpr double kExactByteFactor = 2.5;
 inline constexpr double kVisitSeekBytes = 4000;
 /// Moving one waiting node of the beam aside.
 inline constexpr double kBeamEntryBytes = 10;
-/// Share of all codes that a default search scans: kScannedShareTimesRoot / sqrt(rows).
+/// Least share of all codes that a default search is taken to scan: kScannedShareTimesRoot /
+/// sqrt(rows).
 inline constexpr double kScannedShareTimesRoot = 15;
 
 // --- Dense, graph: docs/decisions/0023, `quiver bench ann --index ivf --build graph=always`. ---

@@ -23,9 +23,9 @@ namespace {
 constexpr std::array<std::uint64_t, 3> kHits{1, 10, 100};
 /// Of queries that were made between near rows the nearest row is found too easily.
 constexpr std::uint64_t kLeastHitsOfMadeQueries = 10;
-/// Random filters: one part of so many. Where searches begin to compare all allowed rows, recall
-/// jumps: between a half and a tenth it may be less than at both.
-constexpr std::array<std::uint32_t, 5> kParts{1, 2, 5, 10, 100};
+/// Random filters: one part of so many. Between a half and a tenth searches change their way, and
+/// recall jumps there: it may be less than at both.
+constexpr std::array<std::uint32_t, 6> kParts{1, 2, 3, 5, 10, 100};
 /// Efforts grow by the third root of 2: the next one takes about a tenth longer.
 constexpr std::uint64_t kFirstEffort = 16;
 constexpr int kEffortsPerDoubling = 3;

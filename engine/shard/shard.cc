@@ -131,7 +131,7 @@ void Shard::on_tick() {
 /// Waits for cancelled work. It ends after some CPU time, for which threads of the lowest priority
 /// wait long on a busy machine: so more often than once, as long as the process has not used more.
 bool Shard::cancelled_work_ends() {
-  constexpr int kMostWaits = 12;
+  constexpr int kMostWaits = 4;
   const std::clock_t began = std::clock();
   const double patience_s = std::chrono::duration<double>(context_.close_patience).count();
   for (int i = 0; i < kMostWaits; ++i) {

@@ -134,6 +134,25 @@ def test_unknown_points_are_passed_over(server):
     assert none["propose"] == [] and none["model"] is None and none["done"]
 
 
+def test_scored_points_may_have_gone_or_lie_under_several_shard_keys(tmp_path):
+    """A score counts if one live point of that id has the vector."""
+    server = Server(tmp_path / "data").start()
+    server.put("/collections/things", {"sharding_method": "custom", "vectors": {"a": {"size": 2, "distance": "Dot"}},
+                                       "sparse_vectors": {"words": {}}}).result
+    sparse = {"words": {"indices": [1], "values": [1.0]}}
+    for key in ("one", "two"):
+        server.put("/collections/things/shards", {"shard_key": key}).result
+        points = [{"id": i, "vector": {"a": [1.0, i / 10], **sparse} if key == "two" or i > 2 else sparse} for i in range(6)]
+        server.put("/collections/things/points?wait=true", {"points": points, "shard_key": key}).result
+    scored = [{"id": i, "score": i} for i in range(5)]
+    assert propose(server, basis="a", scored=scored)["model"]["scored"] == 5
+    server.post("/collections/things/points/delete?wait=true", {"points": [0], "shard_key": "two"}).result
+    server.post("/collections/things/points/delete?wait=true", {"points": [4], "shard_key": "two"}).result
+    assert propose(server, basis="a", scored=scored)["model"]["scored"] == 4
+    assert propose(server, basis="a", scored=scored, shard_key="one")["model"]["scored"] == 2
+    server.stop()
+
+
 def test_everything_scored_is_done(server, vectors):
     scored = [{"id": i, "score": float(vectors[i, 0])} for i in range(N)]
     answer = propose(server, basis="dot", query=0, scored=scored, limit=3)

@@ -17,7 +17,7 @@ std::vector<double> random_values(std::mt19937& random, std::size_t n) {
   return values;
 }
 
-/// Neighbours of the product in memory must not change, and nothing behind the last value is read.
+/// Neighbours of the product in memory must not change.
 TEST_P(ProductsTest, EqualTheSlowLoopBitForBit) {
   std::mt19937 random(kSeed);
   for (int round = 0; round < 300; ++round) {

@@ -84,6 +84,7 @@ class Round {
       : environment_(environment), request_(request) {}
 
   Result<> read_request();
+  [[nodiscard]] std::optional<Candidate> with_vector(const PointId& id) const;
   void find_scored();
   [[nodiscard]] Result<Proposals> first_proposals() const;
   [[nodiscard]] Result<Proposals> later_proposals() const;
@@ -147,6 +148,17 @@ Result<> Round::read_request() {
   return {};
 }
 
+/// The point, if it exists and has the vector. Under several shard keys: the first that has.
+std::optional<Candidate> Round::with_vector(const PointId& id) const {
+  for (const Segment* segment : environment_.snapshot.segments()) {
+    const auto row = segment->find(id);
+    if (row && segment->data->fields[field_].present[*row] != 0) {
+      return Candidate{id, 0, segment, *row, std::nullopt};
+    }
+  }
+  return std::nullopt;
+}
+
 /// Finds the scored points that exist and have the vector.
 void Round::find_scored() {
   std::vector<ScoredPoint> scored(request_.scored.begin(), request_.scored.end());
@@ -154,9 +166,9 @@ void Round::find_scored() {
                    [](const ScoredPoint& a, const ScoredPoint& b) { return a.id < b.id; });
   for (const ScoredPoint& point : scored) {
     if (!known_.empty() && known_.back().id == point.id) continue;
-    const auto place = environment_.snapshot.find(point.id);
-    if (!place || !is_present(place->segment->vector(field_, place->row))) continue;
-    known_.push_back({point.id, 0, place->segment, place->row, std::nullopt});
+    auto candidate = with_vector(point.id);
+    if (!candidate) continue;
+    known_.push_back(*std::move(candidate));
     scores_.push_back(point.score);
   }
 }
