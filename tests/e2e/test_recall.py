@@ -64,7 +64,7 @@ def test_the_recall_asked_for_is_reached(server, vectors):
     queries = vectors[N:N + N_QUERIES // 2].tolist()
     table = server.post(CALIBRATE, {"using": "dense", "queries": queries}).result
     assert table["queries"] == len(queries) and table["from"] == "given" and table["points"] == N
-    assert {(curve["k"], curve["selectivity"]) for curve in table["curves"]} == {(k, s) for k in (1, 10, 100) for s in (1, .5, .1, .01)}
+    assert {(curve["k"], curve["selectivity"]) for curve in table["curves"]} == {(k, s) for k in (1, 10, 100) for s in (1, .5, .333333, .2, .1, .01)}
     for curve in table["curves"]:
         recalls = [point["recall"] for point in curve["efforts"]]
         assert recalls[-1] >= .9 and recalls[0] <= recalls[-1]
