@@ -70,7 +70,9 @@ double CandidateSearch::find_bytes(double selectivity, const ListsSearchParams& 
   if (selectivity >= 1) return usual + rerank;
   const float usual_gap = lists_.facts().usual_gap;
   const bool has_gap = params.nprobe == 0 && usual_gap > 0;
-  const double wider = has_gap ? std::pow(params.gap / usual_gap, kCodesExponent) : 1;
+  // Never less than of a default search: little effort is no reason to prefer the less sure way.
+  const double wider =
+      has_gap ? std::pow(std::max(1.0, params.gap / usual_gap), kCodesExponent) : 1;
   const double lists =
       std::min(static_cast<double>(lists_.code_bytes()),
                usual * wider * std::pow(selectivity, cost::kFilteredListsExponent));
