@@ -7,13 +7,18 @@
 #include <limits>
 #include <numeric>
 
-#include "engine/query/scorer/cholesky.h"
+#include "encoders/features/cholesky.h"
 
 namespace quiver::engine {
 namespace {
 
 using Eigen::Index;
-using Matrix = ColumnMatrix;
+using encoders::Cholesky;
+using encoders::gram_of_columns;
+using encoders::gram_of_rows;
+using encoders::product_with_transposed;
+using encoders::RowMatrix;
+using Matrix = encoders::ColumnMatrix;
 using Vector = Eigen::VectorXd;
 using RowMap = Eigen::Map<const RowMatrix>;
 

@@ -1,10 +1,10 @@
-#include "engine/query/scorer/cholesky.h"
+#include "encoders/features/cholesky.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-namespace quiver::engine {
+namespace quiver::encoders {
 namespace {
 
 ColumnMatrix random_matrix(Eigen::Index n_rows, Eigen::Index n_columns, std::uint32_t seed) {
@@ -57,4 +57,4 @@ TEST(Cholesky, TellsWhatIsNotDefinite) {
 }
 
 }  // namespace
-}  // namespace quiver::engine
+}  // namespace quiver::encoders

@@ -4,7 +4,7 @@
 
 #include <Eigen/Core>
 
-namespace quiver::engine {
+namespace quiver::encoders {
 
 using ColumnMatrix = Eigen::MatrixXd;
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -38,4 +38,4 @@ class Cholesky {
   bool is_definite_ = true;
 };
 
-}  // namespace quiver::engine
+}  // namespace quiver::encoders

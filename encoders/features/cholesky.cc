@@ -1,4 +1,4 @@
-#include "engine/query/scorer/cholesky.h"
+#include "encoders/features/cholesky.h"
 
 #include <Eigen/Cholesky>
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 #include "kernels/kernels.h"
 
-namespace quiver::engine {
+namespace quiver::encoders {
 namespace {
 
 using Eigen::Index;
@@ -103,4 +103,4 @@ RowMatrix Cholesky::solve_lower(RowMatrix values) const {
   return values;
 }
 
-}  // namespace quiver::engine
+}  // namespace quiver::encoders
