@@ -49,12 +49,16 @@ struct ClustersJoin {
   ClusterSelection selection = ClusterSelection::kStable;
 };
 
-/// Vectors of the nodes of the k-NN graph: FastRP (Chen et al., CIKM 2019).
+/// Vectors of the nodes of the k-NN graph, or of links in payloads: FastRP (Chen et al., CIKM
+/// 2019).
 struct NodeVectorsJoin {
-  std::uint64_t k = 10;  ///< neighbours in the graph
+  std::uint64_t k = 10;  ///< neighbours in the k-NN graph
   std::uint32_t dim = 128;
   std::vector<float> weights = {0, 1, 1};  ///< of the first, second, ... power of the graph
   std::uint64_t seed = 0;
+  /// Payload path of the ids of the points that a point is linked to; "": the k-NN graph. Points
+  /// without a link have no vector then.
+  std::string links = {};
 };
 
 inline constexpr std::uint64_t kMinTranslatedPairs = 100;

@@ -90,7 +90,7 @@ def run(server, **body):
     assert status["state"] == "done" and status["progress"] == 1, status
     rows = lines(server, job)
     assert status["points"] == len(rows)
-    assert [row["id"] for row in rows] == sorted(row["id"] for row in rows)
+    assert [row["id"] for row in rows] == sorted((row["id"] for row in rows), key=lambda i: (isinstance(i, str), i))
     return rows
 
 
@@ -185,6 +185,32 @@ def test_node_vectors_tell_groups_apart_and_depend_on_the_seed(server):
     same = [unit[i] @ unit[i + 12] for i in range(1, 400) if i in unit and i + 12 in unit]
     other = [unit[i] @ unit[i + 1] for i in range(1, 400) if i in unit and i + 1 in unit]
     assert np.mean(same) > .7 > .5 > np.mean(other)
+
+
+def test_node_vectors_of_links_in_payloads(new_server):
+    """Papers of a group cite one another: their vectors are alike. What is no id of a point counts for nothing."""
+    server = new_server(env=SMALL_SEGMENTS).start()
+    server.put("/collections/things", {"vectors": {"size": 2, "distance": "Dot"}}).result
+    uuid = "5c56c793-69f3-4fbf-87e6-c4bf54c28c26"
+    points = [{"id": i, "vector": [1, i], "payload": {"cites": [(i + 4) % 80, (i + 8) % 80, i, 999, -1, "no id", None]}} for i in range(80)]
+    points += [{"id": 100, "vector": [1, 0], "payload": {"cites": uuid}}, {"id": uuid, "vector": [0, 1]},
+               {"id": 101, "vector": [0, 1], "payload": {"cites": 999}}, {"id": 102, "vector": [0, 1]}]
+    server.put("/collections/things/points?wait=true", {"points": points}).result
+    body = {"links": "cites", "size": 32}
+    rows = run(server, node_vectors=body)
+    assert [row["id"] for row in rows] == [*range(80), 100, uuid], "points without a link have no line"
+    assert run(server, node_vectors=body) == rows
+    unit = [np.array(row["vector"]) / np.linalg.norm(row["vector"]) for row in rows]
+    same = np.mean([unit[i] @ unit[(i + 4) % 80] for i in range(80)])
+    other = np.mean([unit[i] @ unit[(i + 1) % 80] for i in range(80)])
+    assert same > other + .4, (same, other)
+    assert run(server, node_vectors=body | {"links": "cites[]"}) == rows[:80], "elements of arrays alone"
+    assert run(server, node_vectors=body | {"filter": {"must": [{"has_id": [100, 0]}]}}) == []
+    for bad, text in (({"k": 3}, "node_vectors.k: is of the k-NN graph"), ({"params": {}}, "is of the k-NN graph"), ({"links": ""}, "a name"),
+                      ({"links": "a..b"}, "a..b")):
+        answer = server.post("/v1/collections/things/jobs", {"node_vectors": body | bad})
+        assert answer.status in (400, 422) and text in answer.text, answer.text
+    server.stop()
 
 
 def test_outcomes_are_written_where_asked(new_server):

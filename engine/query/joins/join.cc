@@ -1,5 +1,6 @@
 #include "engine/query/joins/join.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -8,10 +9,12 @@
 #include "engine/query/joins/duplicates.h"
 #include "engine/query/joins/join_rows.h"
 #include "engine/query/joins/knn_graph.h"
+#include "engine/query/joins/node_links.h"
 #include "engine/query/joins/node_vectors.h"
 #include "engine/query/joins/scores.h"
 #include "engine/query/joins/target.h"
 #include "engine/query/joins/translate.h"
+#include "payload/json/path.h"
 
 namespace quiver::engine {
 namespace {
@@ -100,16 +103,42 @@ class Join {
   }
 
   Result<JoinTable> operator()(const NodeVectorsJoin& kind) const {
-    QV_TRY(const auto graph, knn_graph(search_, kind.k, progress_));
-    QV_TRY(auto vectors, node_vectors(graph, rows_.ids(), kind, search_.environment().cancel));
+    QV_TRY(const NodeLinks links, links_for(kind));
+    QV_TRY(auto vectors, node_vectors(links, rows_.ids(), kind, search_.environment().cancel));
     JoinTable table;
-    table.ids = all_ids(rows_);
-    table.vectors = SharedSpan<float>::of(std::move(vectors));
     table.dim = kind.dim;
+    if (kind.links.empty()) {
+      table.ids = all_ids(rows_);
+    } else {
+      table.ids = SharedSpan<PointId>::of(keep_linked(links, vectors));
+    }
+    table.vectors = SharedSpan<float>::of(std::move(vectors));
     return table;
   }
 
  private:
+  [[nodiscard]] Result<NodeLinks> links_for(const NodeVectorsJoin& kind) const {
+    if (!kind.links.empty()) {
+      return links_in_payloads(search_.environment(), rows_, kind.links, progress_);
+    }
+    QV_TRY(const auto graph, knn_graph(search_, kind.k, progress_));
+    return links_of(graph);
+  }
+
+  /// Leaves the vectors of nodes with links, and returns their ids.
+  [[nodiscard]] std::vector<PointId> keep_linked(const NodeLinks& links,
+                                                 std::vector<float>& vectors) const {
+    std::vector<PointId> ids;
+    const std::size_t dim = links.n_nodes() == 0 ? 0 : vectors.size() / links.n_nodes();
+    for (std::uint32_t node = 0; node < links.n_nodes(); ++node) {
+      if (links.of(node).empty()) continue;
+      std::copy_n(vectors.data() + node * dim, dim, vectors.data() + ids.size() * dim);
+      ids.push_back(rows_.ids()[node]);
+    }
+    vectors.resize(ids.size() * dim);
+    return ids;
+  }
+
   const NeighbourSearch& search_;
   const JoinRows& rows_;
   JoinProgress& progress_;
@@ -134,6 +163,7 @@ struct AnyJoin {
 
 Result<> check_target(const CollectionConfig& config, const JoinRequest& request) {
   const auto* kind = std::get_if<NodeVectorsJoin>(&request.kind);
+  if (kind != nullptr && !kind->links.empty()) QV_TRY(payload::JsonPath::parse(kind->links));
   if (kind == nullptr || request.into.empty()) return {};
   QV_TRY(const std::size_t number, config.field(request.into));
   return check_takes_vectors(config.fields[number], kind->dim);

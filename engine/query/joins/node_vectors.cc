@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -17,8 +16,8 @@ constexpr std::size_t kNodesBetweenChecks = 64;
 
 class NodeVectors {
  public:
-  NodeVectors(const KnnGraph& graph, const NodeVectorsJoin& request)
-      : graph_(graph), request_(request), hop_(graph.n_rows() * request.dim) {}
+  NodeVectors(const NodeLinks& links, const NodeVectorsJoin& request)
+      : links_(links), request_(request), hop_(links.n_nodes() * request.dim) {}
 
   void start(std::span<const PointId> ids);
   Result<> run(const Cancel& cancel);
@@ -31,7 +30,7 @@ class NodeVectors {
   Result<> hop(const Cancel& cancel);
   void add(std::uint32_t from, std::uint32_t to);
 
-  const KnnGraph& graph_;
+  const NodeLinks& links_;
   const NodeVectorsJoin& request_;
   std::vector<float> hop_;
   std::vector<float> next_;
@@ -59,15 +58,10 @@ void NodeVectors::add(std::uint32_t from, std::uint32_t to) {
 
 Result<> NodeVectors::hop(const Cancel& cancel) {
   next_.assign(hop_.size(), 0);
-  const auto n = static_cast<std::uint32_t>(graph_.n_rows());
+  const auto n = static_cast<std::uint32_t>(links_.n_nodes());
   for (std::uint32_t row = 0; row < n; ++row) {
     if (row % kNodesBetweenChecks == 0) QV_TRY(cancel.check());
-    for (const Neighbour& to : graph_.of(row)) {
-      add(to.position, row);
-      const bool is_mutual = std::ranges::any_of(
-          graph_.of(to.position), [&](const Neighbour& back) { return back.position == row; });
-      if (!is_mutual) add(row, to.position);
-    }
+    for (const std::uint32_t other : links_.of(row)) add(other, row);
   }
   for (std::uint32_t row = 0; row < n; ++row) {
     const auto values = row_of(next_, row);
@@ -91,15 +85,15 @@ Result<> NodeVectors::run(const Cancel& cancel) {
 
 }  // namespace
 
-Result<std::vector<float>> node_vectors(const KnnGraph& graph, std::span<const PointId> ids,
+Result<std::vector<float>> node_vectors(const NodeLinks& links, std::span<const PointId> ids,
                                         const NodeVectorsJoin& request, const Cancel& cancel) {
-  if (graph.n_rows() * request.dim > kMaxJoinEntries) {
+  if (links.n_nodes() * request.dim > kMaxJoinEntries) {
     return fail(Code::kInvalidArgument,
                 fmt::format("vectors of {} dimensions for {} points are too many: at most {} "
                             "numbers are kept",
-                            request.dim, graph.n_rows(), kMaxJoinEntries));
+                            request.dim, links.n_nodes(), kMaxJoinEntries));
   }
-  NodeVectors vectors(graph, request);
+  NodeVectors vectors(links, request);
   vectors.start(ids);
   QV_TRY(vectors.run(cancel));
   return vectors.take();

@@ -8,15 +8,15 @@
 #include "base/result.h"
 #include "base/threads/cancel.h"
 #include "engine/model/joins.h"
-#include "engine/query/joins/knn_graph.h"
+#include "engine/query/joins/node_links.h"
 
 namespace quiver::engine {
 
 /// `[n_rows, dim]`. Each node begins with a very sparse random vector that its id and the seed
-/// decide. Each hop replaces it by the mean over the node's neighbours, either way, at unit length.
+/// decide. Each hop replaces it by the mean over the node's neighbours, at unit length.
 /// The vectors are sums of the hops by weight. Edges have no weights and degrees none either
 /// (`beta` = 0 in the paper). kInvalidArgument if there would be more than kMaxJoinEntries numbers.
-[[nodiscard]] Result<std::vector<float>> node_vectors(const KnnGraph& graph,
+[[nodiscard]] Result<std::vector<float>> node_vectors(const NodeLinks& links,
                                                       std::span<const PointId> ids,
                                                       const NodeVectorsJoin& request,
                                                       const Cancel& cancel);

@@ -105,8 +105,15 @@ Decoded<JoinRequest> decode_clusters(Object object, const Path& path) {
 Decoded<JoinRequest> decode_node_vectors(Object object, const Path& path) {
   JoinRequest request;
   engine::NodeVectorsJoin kind;
-  QV_TRY(check_members(object, path,
-                       {"using", "filter", "params", "k", "size", "weights", "seed", "into"}));
+  QV_TRY(check_members(
+      object, path,
+      {"using", "filter", "params", "k", "links", "size", "weights", "seed", "into"}));
+  QV_TRY(kind.links, decode_into(object, "links", path));
+  for (const std::string_view of_graph : {"k", "params"}) {
+    if (kind.links.empty() || !find(object, of_graph)) continue;
+    return format_error(path.member(of_graph),
+                        "is of the k-NN graph, and `links` names another graph");
+  }
   QV_TRY(kind.k, decode_from_to(object, "k", path, 1, engine::kMaxJoinNeighbours, kind.k));
   QV_TRY(const auto dim,
          decode_from_to(object, "size", path, 1, engine::kMaxNodeVectorDim, kind.dim));

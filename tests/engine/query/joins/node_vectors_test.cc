@@ -31,7 +31,7 @@ std::vector<PointId> ids() {
 }
 
 std::vector<float> vectors_of(const KnnGraph& graph, const NodeVectorsJoin& request) {
-  return node_vectors(graph, ids(), request, Cancel()).value();
+  return node_vectors(links_of(graph), ids(), request, Cancel()).value();
 }
 
 TEST(NodeVectors, AreWeightedSumsOfHops) {
@@ -73,7 +73,8 @@ TEST(NodeVectors, DependOnIdsAndTheSeed) {
   EXPECT_NE(vectors_of(graph, request), vectors_of(graph, {4, 16, {1, 1}, 10}));
   auto others = ids();
   others[3] = PointId::number(7);
-  EXPECT_NE(vectors_of(graph, request), node_vectors(graph, others, request, Cancel()).value());
+  EXPECT_NE(vectors_of(graph, request),
+            node_vectors(links_of(graph), others, request, Cancel()).value());
 }
 
 }  // namespace
