@@ -206,6 +206,11 @@ def test_node_vectors_of_links_in_payloads(new_server):
     assert same > other + .4, (same, other)
     assert run(server, node_vectors=body | {"links": "cites[]"}) == rows[:80], "elements of arrays alone"
     assert run(server, node_vectors=body | {"filter": {"must": [{"has_id": [100, 0]}]}}) == []
+    big = 2**63 + 5
+    server.put("/collections/things/points?wait=true", {"points": [
+        {"id": big, "vector": [1, 1], "payload": {"near": [{"id": uuid.upper()}, {"id": 7.0}, {"id": "7"}]}},
+        {"id": 103, "vector": [1, 1], "payload": {"near": [{"id": big}]}}]}).result
+    assert [row["id"] for row in run(server, node_vectors=body | {"links": "near[].id"})] == [103, big, uuid]
     for bad, text in (({"k": 3}, "node_vectors.k: is of the k-NN graph"), ({"params": {}}, "is of the k-NN graph"), ({"links": ""}, "a name"),
                       ({"links": "a..b"}, "a..b")):
         answer = server.post("/v1/collections/things/jobs", {"node_vectors": body | bad})

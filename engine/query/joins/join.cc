@@ -103,8 +103,11 @@ class Join {
   }
 
   Result<JoinTable> operator()(const NodeVectorsJoin& kind) const {
+    QV_TRY(check_node_vectors(rows_.size(), kind));
+    progress_.n_total += rows_.size() * kind.weights.size();
     QV_TRY(const NodeLinks links, links_for(kind));
-    QV_TRY(auto vectors, node_vectors(links, rows_.ids(), kind, search_.environment().cancel));
+    QV_TRY(auto vectors,
+           node_vectors(links, rows_.ids(), kind, search_.environment().cancel, progress_));
     JoinTable table;
     table.dim = kind.dim;
     if (kind.links.empty()) {
@@ -119,6 +122,7 @@ class Join {
  private:
   [[nodiscard]] Result<NodeLinks> links_for(const NodeVectorsJoin& kind) const {
     if (!kind.links.empty()) {
+      progress_.n_total += rows_.size();
       return links_in_payloads(search_.environment(), rows_, kind.links, progress_);
     }
     QV_TRY(const auto graph, knn_graph(search_, kind.k, progress_));

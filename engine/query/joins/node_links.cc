@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 #include "payload/json/document.h"
@@ -29,24 +28,6 @@ std::optional<std::uint32_t> position_of(const JoinRows& rows, const PointId& id
 
 }  // namespace
 
-NodeLinks::NodeLinks(std::size_t n_nodes, std::span<const NodeLink> links)
-    : offsets_(n_nodes + 1, 0) {
-  for (const auto& [from, to] : links) {
-    if (from == to) continue;
-    ++offsets_[from + 1];
-    ++offsets_[to + 1];
-  }
-  std::partial_sum(offsets_.begin(), offsets_.end(), offsets_.begin());
-  others_.resize(offsets_.back());
-  auto next = offsets_;
-  for (const auto& [from, to] : links) {
-    if (from == to) continue;
-    others_[next[from]++] = to;
-    others_[next[to]++] = from;
-  }
-  sort_and_drop_repeated();
-}
-
 void NodeLinks::sort_and_drop_repeated() {
   std::uint64_t n = 0;
   for (std::size_t node = 0; node < n_nodes(); ++node) {
@@ -54,8 +35,9 @@ void NodeLinks::sort_and_drop_repeated() {
     const auto end = others_.begin() + static_cast<std::ptrdiff_t>(offsets_[node + 1]);
     std::sort(first, end);
     const auto distinct = std::unique(first, end);
+    const auto target = others_.begin() + static_cast<std::ptrdiff_t>(n);
+    if (target != first) std::copy(first, distinct, target);
     offsets_[node] = n;
-    std::copy(first, distinct, others_.begin() + static_cast<std::ptrdiff_t>(n));
     n += static_cast<std::uint64_t>(distinct - first);
   }
   offsets_.back() = n;
@@ -63,12 +45,12 @@ void NodeLinks::sort_and_drop_repeated() {
 }
 
 NodeLinks links_of(const KnnGraph& graph) {
-  std::vector<NodeLink> links;
   const auto n = static_cast<std::uint32_t>(graph.n_rows());
-  for (std::uint32_t row = 0; row < n; ++row) {
-    for (const Neighbour& to : graph.of(row)) links.push_back({row, to.position});
-  }
-  return {n, links};
+  return {n, [&](auto&& visit) {
+            for (std::uint32_t row = 0; row < n; ++row) {
+              for (const Neighbour& to : graph.of(row)) visit(row, to.position);
+            }
+          }};
 }
 
 Result<NodeLinks> links_in_payloads(const SearchEnvironment& environment, const JoinRows& rows,
@@ -76,19 +58,20 @@ Result<NodeLinks> links_in_payloads(const SearchEnvironment& environment, const 
   QV_TRY(const auto parsed, payload::JsonPath::parse(path));
   std::vector<NodeLink> links;
   const auto n = static_cast<std::uint32_t>(rows.size());
-  progress.n_total += n;
   for (std::uint32_t row = 0; row < n; ++row) {
     if (row % kRowsPerCheck == 0) QV_TRY(environment.cancel.check());
     const auto place = rows.place(row);
     const std::string_view text = rows.parts()[place.part].segment->data->documents[place.row];
-    payload::Value document;
-    if (!text.empty()) {
-      QV_TRY(document, payload::parse_json(text));
+    const auto document =
+        text.empty() ? Result<payload::Value>(payload::Value()) : payload::parse_json(text);
+    if (!document) {
+      return fail(Code::kDataLoss,
+                  fmt::format("the payload of point {} is no JSON", rows.ids()[row].to_string()));
     }
-    payload::for_each_element(document, parsed, [&](const payload::Value& value) {
+    payload::for_each_element(*document, parsed, [&](const payload::Value& value) {
       const auto id = id_in(value);
       const auto to = id ? position_of(rows, *id) : std::nullopt;
-      if (to) links.push_back({row, *to});
+      if (to && *to != row) links.push_back({row, *to});
     });
     if (links.size() > kMaxJoinEntries) {
       return fail(Code::kInvalidArgument,

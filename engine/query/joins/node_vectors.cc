@@ -12,7 +12,7 @@ namespace {
 
 /// One in so many numbers of a random vector is not 0 (`s` in the paper).
 constexpr std::uint64_t kSparsity = 3;
-constexpr std::size_t kNodesBetweenChecks = 64;
+constexpr std::size_t kAdditionsBetweenChecks = 1024;
 
 class NodeVectors {
  public:
@@ -20,14 +20,14 @@ class NodeVectors {
       : links_(links), request_(request), hop_(links.n_nodes() * request.dim) {}
 
   void start(std::span<const PointId> ids);
-  Result<> run(const Cancel& cancel);
+  Result<> run(const Cancel& cancel, JoinProgress& progress);
   [[nodiscard]] std::vector<float> take() { return std::move(sum_); }
 
  private:
   [[nodiscard]] std::span<float> row_of(std::vector<float>& all, std::size_t row) const {
     return std::span(all).subspan(row * request_.dim, request_.dim);
   }
-  Result<> hop(const Cancel& cancel);
+  Result<> hop(const Cancel& cancel, JoinProgress& progress);
   void add(std::uint32_t from, std::uint32_t to);
 
   const NodeLinks& links_;
@@ -56,12 +56,17 @@ void NodeVectors::add(std::uint32_t from, std::uint32_t to) {
   for (std::size_t i = 0; i < source.size(); ++i) target[i] += source[i];
 }
 
-Result<> NodeVectors::hop(const Cancel& cancel) {
+Result<> NodeVectors::hop(const Cancel& cancel, JoinProgress& progress) {
+  QV_TRY(cancel.check());
   next_.assign(hop_.size(), 0);
+  std::size_t n_added = 0;
   const auto n = static_cast<std::uint32_t>(links_.n_nodes());
   for (std::uint32_t row = 0; row < n; ++row) {
-    if (row % kNodesBetweenChecks == 0) QV_TRY(cancel.check());
-    for (const std::uint32_t other : links_.of(row)) add(other, row);
+    for (const std::uint32_t other : links_.of(row)) {
+      if (++n_added % kAdditionsBetweenChecks == 0) QV_TRY(cancel.check());
+      add(other, row);
+    }
+    ++progress.n_done;
   }
   for (std::uint32_t row = 0; row < n; ++row) {
     const auto values = row_of(next_, row);
@@ -74,10 +79,10 @@ Result<> NodeVectors::hop(const Cancel& cancel) {
   return {};
 }
 
-Result<> NodeVectors::run(const Cancel& cancel) {
+Result<> NodeVectors::run(const Cancel& cancel, JoinProgress& progress) {
   sum_.assign(hop_.size(), 0);
   for (const float weight : request_.weights) {
-    QV_TRY(hop(cancel));
+    QV_TRY(hop(cancel, progress));
     for (std::size_t i = 0; i < hop_.size(); ++i) sum_[i] += weight * hop_[i];
   }
   return {};
@@ -86,17 +91,23 @@ Result<> NodeVectors::run(const Cancel& cancel) {
 }  // namespace
 
 Result<std::vector<float>> node_vectors(const NodeLinks& links, std::span<const PointId> ids,
-                                        const NodeVectorsJoin& request, const Cancel& cancel) {
-  if (links.n_nodes() * request.dim > kMaxJoinEntries) {
+                                        const NodeVectorsJoin& request, const Cancel& cancel,
+                                        JoinProgress& progress) {
+  QV_TRY(check_node_vectors(links.n_nodes(), request));
+  NodeVectors vectors(links, request);
+  vectors.start(ids);
+  QV_TRY(vectors.run(cancel, progress));
+  return vectors.take();
+}
+
+Result<> check_node_vectors(std::size_t n_nodes, const NodeVectorsJoin& request) {
+  if (n_nodes * request.dim > kMaxJoinEntries) {
     return fail(Code::kInvalidArgument,
                 fmt::format("vectors of {} dimensions for {} points are too many: at most {} "
                             "numbers are kept",
-                            request.dim, links.n_nodes(), kMaxJoinEntries));
+                            request.dim, n_nodes, kMaxJoinEntries));
   }
-  NodeVectors vectors(links, request);
-  vectors.start(ids);
-  QV_TRY(vectors.run(cancel));
-  return vectors.take();
+  return {};
 }
 
 }  // namespace quiver::engine

@@ -15,10 +15,14 @@ namespace quiver::engine {
 /// `[n_rows, dim]`. Each node begins with a very sparse random vector that its id and the seed
 /// decide. Each hop replaces it by the mean over the node's neighbours, at unit length.
 /// The vectors are sums of the hops by weight. Edges have no weights and degrees none either
-/// (`beta` = 0 in the paper). kInvalidArgument if there would be more than kMaxJoinEntries numbers.
+/// (`beta` = 0 in the paper). Adds a step for each node and weight to what is done.
+/// kInvalidArgument if there would be more than kMaxJoinEntries numbers.
 [[nodiscard]] Result<std::vector<float>> node_vectors(const NodeLinks& links,
                                                       std::span<const PointId> ids,
                                                       const NodeVectorsJoin& request,
-                                                      const Cancel& cancel);
+                                                      const Cancel& cancel, JoinProgress& progress);
+
+/// The last of these errors.
+[[nodiscard]] Result<> check_node_vectors(std::size_t n_nodes, const NodeVectorsJoin& request);
 
 }  // namespace quiver::engine

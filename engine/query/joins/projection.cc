@@ -95,7 +95,8 @@ Result<std::vector<float>> first_places(const JoinRows& rows, const KnnGraph& gr
     return std::move(plane.places);
   }
   const NodeVectorsJoin projection = {request.k, 2, {0, 0, 1, 1}, request.seed};
-  return node_vectors(links_of(graph), rows.ids(), projection, cancel);
+  JoinProgress untold;
+  return node_vectors(links_of(graph), rows.ids(), projection, cancel, untold);
 }
 
 Result<std::vector<float>> places_by_neighbours(const SearchEnvironment& environment,

@@ -30,8 +30,16 @@ std::vector<PointId> ids() {
   return all;
 }
 
+Result<std::vector<float>> vectors_with(const KnnGraph& graph, const std::vector<PointId>& points,
+                                        const NodeVectorsJoin& request) {
+  JoinProgress progress;
+  auto vectors = node_vectors(links_of(graph), points, request, Cancel(), progress);
+  EXPECT_EQ(progress.n_done, kNodes * request.weights.size());
+  return vectors;
+}
+
 std::vector<float> vectors_of(const KnnGraph& graph, const NodeVectorsJoin& request) {
-  return node_vectors(links_of(graph), ids(), request, Cancel()).value();
+  return vectors_with(graph, ids(), request).value();
 }
 
 TEST(NodeVectors, AreWeightedSumsOfHops) {
@@ -73,8 +81,7 @@ TEST(NodeVectors, DependOnIdsAndTheSeed) {
   EXPECT_NE(vectors_of(graph, request), vectors_of(graph, {4, 16, {1, 1}, 10}));
   auto others = ids();
   others[3] = PointId::number(7);
-  EXPECT_NE(vectors_of(graph, request),
-            node_vectors(links_of(graph), others, request, Cancel()).value());
+  EXPECT_NE(vectors_of(graph, request), vectors_with(graph, others, request).value());
 }
 
 }  // namespace
