@@ -9,7 +9,6 @@ the queries stay below. Beside it: what the noise alone contributes, and the sha
 CPU seconds are those of the server's process.
 """
 import argparse
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,7 +19,7 @@ import numpy as np
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "bench"))
 import datasets  # noqa: E402
-from served import BINARY, Server  # noqa: E402
+from served import BINARY, Server, import_vectors  # noqa: E402
 
 BAR = .02
 MAIN = {"bandwidth": 1, "epsilon": 1, "features": 4096}
@@ -30,8 +29,7 @@ DELTA = 1e-6
 
 
 def load(folder, name):
-    packed = folder / (name + ".zst")
-    return np.asarray(datasets.load(packed if packed.exists() else folder / name))
+    return np.asarray(datasets.load(datasets.existing(folder / name) or folder / name))
 
 
 def unit(rows):
@@ -75,8 +73,7 @@ def main():
     queries = load(arguments.folder, "queries.dense.npy")[1000:2000].astype("f4")
     with tempfile.TemporaryDirectory() as folder:
         np.save(f"{folder}/rows.npy", rows)
-        subprocess.run([arguments.binary, "import", "--vectors", f"{folder}/rows.npy", "--data-dir", f"{folder}/data",
-                        "--collection", "rows", "--create", "--metric", "dot"], check=True, stdout=subprocess.DEVNULL)
+        import_vectors(arguments.binary, f"{folder}/data", "rows", [f"{folder}/rows.npy"], ["dot"])
         with Server(arguments.binary, f"{folder}/data") as server:
             server("PUT", "/v1/collections/rows/private", {"budget": {"epsilon": 100, "delta": .001}})
             rows, queries = unit(rows), unit(queries)

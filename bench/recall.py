@@ -15,7 +15,6 @@ there to the next table.
 """
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,7 +24,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import datasets  # noqa: E402
-from served import BINARY, Server  # noqa: E402
+from served import BINARY, Server, import_vectors  # noqa: E402
 
 TARGETS = (.8, .9, .95, .98, .99)
 HITS = (1, 10, 100)
@@ -44,11 +43,8 @@ class Collection(Server):
     """A server with one collection. Paths name it by {}."""
 
     def __init__(self, data_dir, vectors, metrics, rows=None, settings=()):
-        """`vectors`, `metrics`: as `quiver import` takes them."""
-        command = [BINARY, "import", "--data-dir", data_dir, "--collection", "rows", "--create", "--quiet"]
-        for flag, values in (("--vectors", vectors), ("--metric", metrics), ("--rows", [rows] if rows else [])):
-            command += [word for value in values for word in (flag, value)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        """`rows`: FIRST:END of the sources, or None."""
+        import_vectors(BINARY, data_dir, "rows", vectors, metrics, ["--rows", rows] if rows else [])
         super().__init__(BINARY, data_dir, settings)
         self.wait_until_green("rows")  # without its index a field is searched exactly
 
@@ -56,17 +52,17 @@ class Collection(Server):
         return self(method, path.format("rows"), body)
 
 
-def json_queries(kind, prefix):
-    """Returns the queries of a set as the API takes them."""
+def json_rows(kind, source, first=0, end=None):
+    """Returns rows of a set as the API takes them. `source`: a file, or the prefix of the files of sparse and multi-vectors."""
     if kind == "dense":
-        return np.asarray(datasets.load(prefix), np.float32).tolist()
+        return np.asarray(datasets.load(source)[first:end], np.float32).tolist()
     names = ("indptr", "values", "indices")[:3 if kind == "sparse" else 2]
-    starts, values, *indices = (datasets.load(datasets.existing(prefix.with_name(f"{prefix.name}.{name}.npy"))) for name in names)
-    rows = [slice(int(first), int(last)) for first, last in zip(starts, starts[1:])]
-    values = np.asarray(values, np.float32)
+    starts, values, *indices = (datasets.load(datasets.existing(source.with_name(f"{source.name}.{name}.npy"))) for name in names)
+    bounds = starts[first:None if end is None else end + 1].tolist()
+    rows = [slice(*pair) for pair in zip(bounds, bounds[1:])]
     if kind == "multi":
-        return [values[row].tolist() for row in rows]
-    return [{"indices": indices[0][row].tolist(), "values": values[row].tolist()} for row in rows]
+        return [values[row].astype(np.float32).tolist() for row in rows]
+    return [{"indices": indices[0][row].tolist(), "values": values[row].astype(np.float32).tolist()} for row in rows]
 
 
 def search(server, field, queries, k, n_parts, params):
@@ -104,21 +100,18 @@ def recall(truth, found, sign=1):
     return float(np.mean(shares))
 
 
-def rows_of(folder, field, first, last):
-    """Rows as queries: the vectors of whole abstracts."""
-    def array(name):
-        return datasets.load(datasets.existing(folder / f"{name}.npy"))
-    if field == "dense":
-        return array("dense")[first:last].astype("f4")
-    indptr, indices, values = (array(f"sparse.{part}") for part in ("indptr", "indices", "values"))
-    bounds = [slice(int(indptr[i]), int(indptr[i + 1])) for i in range(first, last)]
-    return [{"indices": indices[row].tolist(), "values": values[row].astype("f4").tolist()} for row in bounds]
+def source_of(folder, field):
+    return datasets.existing(folder / "dense.npy") if field == "dense" else folder / "sparse"
+
+
+def titles_of(folder, field):
+    return json_rows(field, folder / ("queries.dense.npy" if field == "dense" else "queries.sparse"))
 
 
 def replace_rows(server, folder, share=.3):
     """Puts the mean of two random rows, of unit length, in the place of that share of the dense rows."""
     random = np.random.default_rng(3)
-    rows = rows_of(folder, "dense", 0, DRIFT_ROWS)
+    rows = datasets.load(source_of(folder, "dense"))[:DRIFT_ROWS].astype("f4")
     replaced = np.sort(random.permutation(DRIFT_ROWS)[:int(share * DRIFT_ROWS)])
     for first in range(0, len(replaced), 500):
         ids = replaced[first:first + 500]
@@ -157,7 +150,7 @@ def ask_until(server, field, queries, done, most):
 
 def drift_line(server, field, name, change, queries):
     """`change()` breaks the promise for `queries`, or not."""
-    titles = json_queries(field, server.folder / query_name(field))
+    titles = titles_of(server.folder, field)
     table = server.ask_collection("/v1/collections/{}/recall/calibrate?timeout=1800", {"using": field, "queries": titles[:CALIBRATED]})
     # As after some time of service: more than the first searches after a measurement are over.
     kept, _ = judge(server, field, titles[1000:1000 + DRIFT_JUDGED])
@@ -180,24 +173,19 @@ def drift_line(server, field, name, change, queries):
             f"{'–' if seconds is None else f'{seconds:.0f} s'} | {back:.3f} ({effort_after}) | {verdict} |")
 
 
-def query_name(field):
-    return "queries.dense.npy" if field == "dense" else "queries.sparse"
-
-
-def drift(server, fields):
+def drift(server):
     lines = [f"Target {DRIFT_TARGET}, 10 hits, no filter, one client, ten searches a request. Bars: an alarm within {MAX_SEARCHES} searches, a new table within {MAX_SECONDS} s of it.",
              "", "| field | change | recall before | after (effort) | searches until the alarm | watched | alarm to table | recall then (effort) | |",
              "|---|---|---|---|---|---|---|---|---|"]
     print("\n".join(lines))
-    for field in fields:
-        abstracts = rows_of(server.folder, field, DRIFT_ROWS, DRIFT_ROWS + 4000)
-        abstracts = abstracts.tolist() if field == "dense" else abstracts
+    for field in ("sparse", "dense"):
+        # Rows as queries: the vectors of whole abstracts.
+        abstracts = json_rows(field, source_of(server.folder, field), DRIFT_ROWS, DRIFT_ROWS + 4000)
         lines.append(drift_line(server, field, "titles, then abstracts", lambda: None, abstracts))
         print(lines[-1], flush=True)
-    if "dense" in fields:
-        titles = json_queries("dense", server.folder / query_name("dense"))[CALIBRATED:]
-        lines.append(drift_line(server, "dense", "30 % of the rows replaced", lambda: replace_rows(server, server.folder), titles))
-        print(lines[-1], flush=True)
+    titles = titles_of(server.folder, "dense")[CALIBRATED:]
+    lines.append(drift_line(server, "dense", "30 % of the rows replaced", lambda: replace_rows(server, server.folder), titles))
+    print(lines[-1], flush=True)
     return lines
 
 
@@ -259,7 +247,7 @@ def measure(name, files, sources, folder):
     """Yields (line, recall missed, cost or None) of all cells of a set."""
     prefix = "" if files.kind == "dense" else files.kind + ":"
     rows = f"0:{files.rows}" if files.rows else None
-    queries, truths = json_queries(files.kind, files.queries), {}
+    queries, truths = json_rows(files.kind, files.queries), {}
     if len(queries) <= CALIBRATED:
         raise SystemExit(f"{name} has {len(queries)} queries; wanted more than {CALIBRATED}: {CALIBRATED} to measure with, others to judge by")
     with Collection(folder / "data", [f"{prefix}rows={files.base}"], [] if files.kind == "sparse" else [f"rows={files.metric}"], rows,
@@ -292,11 +280,11 @@ def report_drift(arguments):
         folder = Path(os.environ.get("QUIVER_DATASETS", "")) / name
         if not (folder / "queries.dense.npy").exists():
             raise SystemExit(f"{folder} has no queries.dense.npy: QUIVER_DATASETS names the folder of {name}")
-        vectors = [f"dense={datasets.existing(folder / 'dense.npy')}", f"sparse:sparse={folder / 'sparse'}"]
+        vectors = [f"dense={source_of(folder, 'dense')}", f"sparse:sparse={source_of(folder, 'sparse')}"]
         with tempfile.TemporaryDirectory(dir=arguments.work) as work, \
                 Collection(Path(work) / "data", vectors, ["dense=dot"], f"0:{DRIFT_ROWS}") as server:
             server.folder = folder
-            lines += drift(server, ["sparse", "dense"])
+            lines += drift(server)
     return lines
 
 

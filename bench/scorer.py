@@ -11,12 +11,12 @@ The scorers are cheap and told nothing of, so that the truth is exact:
     noise    random numbers: nothing to be learned, so both find equally little
 
 With --tokens a folder of token vectors (make_tokens.py) of the first rows: their MaxSim, over these rows alone.
-With --anchors N every row is scored by the first N queries, too. Up to 64 factors of these scores stand beside the dense vector in a field of
-their own, which is the basis then. With --feedback also Qdrant's way: some of the nearest rows are scored, and one query with
-`relevance_feedback` finds the others; number of rows and weights are the best on the 30 queries before the reported ones. Reported are the mean errors 1 - recall of the best k after B calls of the scorer.
+With --anchors N every row is scored by the first N queries, too. Up to 64 factors of these scores stand beside the dense vector in a
+field of their own, which is the basis then. With --feedback also Qdrant's way: some of the nearest rows are scored, and one query with
+`relevance_feedback` finds the others; number of rows and weights are the best on the 30 queries before the reported ones.
+Reported are the mean errors 1 - recall of the best k after B calls of the scorer.
 """
 import argparse
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -25,7 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import datasets  # noqa: E402
-from served import BINARY, Server  # noqa: E402
+from served import BINARY, Server, import_vectors  # noqa: E402
 
 BUDGETS = (50, 100, 200, 500)
 PLACES = (1, 10, 100)
@@ -39,18 +39,14 @@ TRAINED = 30
 
 def load(path):
     """Returns an array; the file may be compressed."""
-    compressed = path.with_name(path.name + ".zst")
-    return datasets.load(compressed if compressed.exists() and not path.exists() else path)
+    return datasets.load(datasets.existing(path) or path)
 
 
 class Proposer(Server):
     """A server with the fields of `folder`; row i is point i."""
 
     def __init__(self, folder, fields):
-        command = [BINARY, "import", "--data-dir", f"{folder}/data", "--collection", "rows", "--create", "--quiet"]
-        for field in fields:
-            command += ["--vectors", f"{field}={folder}/{field}.npy", "--metric", f"{field}=dot"]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        import_vectors(BINARY, f"{folder}/data", "rows", [f"{field}={folder}/{field}.npy" for field in fields], [f"{field}=dot" for field in fields])
         super().__init__(BINARY, f"{folder}/data")
         self.wait_until_green("rows")
         self.cpu = {}

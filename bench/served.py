@@ -15,6 +15,14 @@ BINARY = Path(os.environ.get("QUIVER_BINARY", Path(__file__).resolve().parent.pa
 TIMEOUT_S = 1800
 
 
+def import_vectors(binary, data_dir, collection, vectors, metrics=(), more=()):
+    """Creates a collection in a directory that no server has open. `vectors`, `metrics`: as `quiver import` takes them."""
+    command = [binary, "import", "--data-dir", data_dir, "--collection", collection, "--create", "--quiet", *more]
+    for flag, values in (("--vectors", vectors), ("--metric", metrics)):
+        command += [word for value in values for word in (flag, value)]
+    subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL)
+
+
 class Connection:
     """A connection that is kept, and opened again when it broke. One thread."""
 
