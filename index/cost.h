@@ -69,9 +69,16 @@ inline constexpr double kScannedShareTimesRoot = 15;
 inline constexpr double kListBytesPerWalkByte = 3.5;
 /// Nodes that a default walk visits for ten hits. It depends little on the data.
 inline constexpr std::uint32_t kUsualVisits = 110;
-/// Length of a default walk: kWalkLength + kWalkLengthPerHit * k.
-inline constexpr double kWalkLength = 96;
-inline constexpr double kWalkLengthPerHit = 1.5;
+/// The same for k hits: kWalkLength + kWalkLengthPerHit * k.
+inline constexpr double kWalkLength = 70;
+inline constexpr double kWalkLengthPerHit = 4;
+/// A hard query may take so many times the usual visits.
+inline constexpr double kWalkRoom = 4;
+/// Share of a default walk's `Reach` for ten hits. It grows with effort^kReachExponentOfEffort and
+/// with k^kReachExponentOfK.
+inline constexpr double kWalkReach = 0.12;
+inline constexpr double kReachExponentOfEffort = 0.5;
+inline constexpr double kReachExponentOfK = -0.2;
 
 // --- Sparse, ns: docs/decisions/0015, `quiver bench ann --kind sparse` on 100,000 SPLADE rows. ---
 

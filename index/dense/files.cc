@@ -196,7 +196,9 @@ Result<OpenFiles> open_files(const Directory& directory, const FieldColumn& colu
   }
   const std::uint32_t dim = files.lists.lists().facts().padded_dim;
   QV_TRY(files.graph,
-         Graph::open(directory, {dim, column.n_rows, column.n_present}, files.n_bytes));
+         Graph::open(directory,
+                     {dim, column.n_rows, column.n_present, similarity_of(column.schema.metric)},
+                     files.n_bytes));
   return files;
 }
 

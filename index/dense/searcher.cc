@@ -1,6 +1,8 @@
 #include "index/dense/searcher.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "base/bitset.h"
 #include "index/cost.h"
@@ -12,7 +14,8 @@ namespace {
 
 /// True if the user says how to search: the trial's effort then does not apply.
 bool is_steered(const DenseSearchParams& params) {
-  return params.nprobe != 0 || params.gap != 0 || params.rerank != 0 || params.ef != 0;
+  return params.nprobe != 0 || params.gap != 0 || params.rerank != 0 || params.ef != 0 ||
+         params.reach != 0;
 }
 
 /// `params` with `effort` multiplied by the trial's factor.
@@ -40,13 +43,29 @@ void note_taken(Way way, const SearchContext& context) {
   for (WayReport& report : *context.ways) report.is_taken |= report.way == name_of(way);
 }
 
-double length_of_walk(const DenseSearchParams& params, std::size_t k, double selectivity) {
-  const double effort = params.effort == 0 ? 1 : params.effort / cost::kUsualEffort;
+/// How far walks go.
+struct WalkPlan {
+  double n_usual = 0;  ///< visits of a usual query
+  double n_most = 0;   ///< visits of a hard one
+  double reach = 0;    ///< share of a `Reach`
+};
+
+WalkPlan plan_of_walk(const Graph& graph, const DenseSearchParams& params, std::size_t k,
+                      double selectivity) {
+  const double effort =
+      (params.effort == 0 ? 1 : params.effort / cost::kUsualEffort) * params.oversampling;
   const auto wanted = static_cast<double>(k);
-  const double usual =
-      (cost::kWalkLength + cost::kWalkLengthPerHit * wanted) * effort * params.oversampling;
-  const double length = params.ef != 0 ? params.ef : usual;
-  return std::max(length, wanted) / selectivity;
+  WalkPlan plan;
+  plan.n_usual = (cost::kWalkLength + cost::kWalkLengthPerHit * wanted) * effort;
+  plan.reach = cost::kWalkReach * std::pow(effort, cost::kReachExponentOfEffort) *
+               std::pow(wanted / 10, cost::kReachExponentOfK);
+  if (params.ef != 0) plan.n_usual = params.ef;
+  const bool has_reach = params.ef == 0 && graph.has_distances();
+  if (!has_reach) plan.reach = std::numeric_limits<double>::infinity();
+  if (params.reach != 0) plan.reach = params.reach;
+  plan.n_usual = std::max(plan.n_usual, wanted) / selectivity;
+  plan.n_most = has_reach ? cost::kWalkRoom * plan.n_usual : plan.n_usual;
+  return plan;
 }
 
 /// The rows found, if estimates tell the best and no row is missing; else nullopt.
@@ -134,8 +153,8 @@ Ways DenseSearcher::ways_of(const Call& call, const CandidateRequest& request) c
   }
   if (files_.graph) {
     const double n = files_.graph->facts().n;
-    const double length = std::min(length_of_walk(call.params, request.k, selectivity), n);
-    ways.add(Way::kGraph, Walk(*files_.graph, files_.lists).find_bytes(length));
+    const double n_usual = plan_of_walk(*files_.graph, call.params, request.k, selectivity).n_usual;
+    ways.add(Way::kGraph, Walk(*files_.graph, files_.lists).find_bytes(std::min(n_usual, n)));
   }
   return ways;
 }
@@ -218,11 +237,14 @@ Result<DenseSearcher::Found> DenseSearcher::by_graph(const DenseSearchParams& pa
   const double selectivity = files_.lists.selectivity(request.n_allowed);
   const double n = files_.graph->facts().n;
   const Walk walk(*files_.graph, files_.lists);
-  double ef = std::min(length_of_walk(params, request.k, selectivity), n);
-  for (; request.most_bytes >= walk.find_bytes(ef); ef = std::min(ef * kWalkGrowth, n)) {
+  const WalkPlan plan = plan_of_walk(*files_.graph, params, request.k, selectivity);
+  for (double growth = 1;; growth *= kWalkGrowth) {
+    if (request.most_bytes < walk.find_bytes(std::min(growth * plan.n_usual, n))) break;
+    const double ef = std::min(growth * plan.n_most, n);
     QV_TRY(const auto hits,
            walk.find({request.vector, request.k, static_cast<std::size_t>(ef),
-                      selectivity < 1 ? &request.filter : nullptr, request.cancel, request.work}));
+                      static_cast<float>(plan.reach), selectivity < 1 ? &request.filter : nullptr,
+                      request.cancel, request.work}));
     if (hits.end == WalkEnd::kThere) return Found(hits.rows);
     if (hits.end == WalkEnd::kStuck || ef >= n) break;
   }

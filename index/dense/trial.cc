@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/io/section_file.h"
+#include "index/cost.h"
 #include "index/dense/files.h"
 #include "index/dense/lists/row_source.h"
 #include "index/dense/searcher.h"
@@ -25,8 +26,6 @@ constexpr std::uint32_t kMinTrialRows = 1000;
 constexpr std::uint32_t kTrialQueries = 64;
 constexpr std::size_t kTrialNearest = 11;  ///< the row itself and ten others
 constexpr double kSufficientRecall = 0.9;
-/// A graph is dropped if its recall is lower than the lists' by this: 64 queries measure no finer.
-constexpr double kRecallMargin = 0.02;
 constexpr float kTrialEffortFactors[] = {1, 4, 16, 64};
 
 /// Queries of the trial and their exact answers. A query lies halfway between a row and one of its
@@ -48,13 +47,14 @@ class Trial {
                                               results, work);
   }
 
-  Result<double> recall(const DenseSearcher& searcher) const {
+  /// Adds the work of all queries to `work`.
+  Result<double> recall(const DenseSearcher& searcher, WorkCounters& work) const {
     std::vector<std::size_t> found(queries_.size(), 0);
+    std::vector<WorkCounters> works(queries_.size());
     for_each(context_, queries_.size(), [&](std::size_t q) {
       TopK hits(kTrialNearest);
-      WorkCounters work;
       const SearchContext search{context_.cancel, nullptr};
-      if (!searcher.search(queries_[q], {}, filter(), search, hits, work))
+      if (!searcher.search(queries_[q], {}, filter(), search, hits, works[q]))
         return;  // the error is returned below
       const float last = nearest_[q].threshold();
       for (const Hit& hit : hits.take_sorted()) found[q] += hit.score >= last ? 1 : 0;
@@ -66,6 +66,7 @@ class Trial {
       const std::size_t wanted = nearest_[q].size();
       n_found += std::min(found[q], wanted);
       n_wanted += wanted;
+      work += works[q];
     }
     return static_cast<double>(n_found) / static_cast<double>(std::max<std::size_t>(1, n_wanted));
   }
@@ -109,39 +110,56 @@ class Trial {
   std::vector<TopK> nearest_;
 };
 
-Result<double> recall_with(const Trial& trial, const FieldColumn& column, OpenFiles files,
-                           float effort) {
-  files.trial.effort = effort;
-  return trial.recall(DenseSearcher(column, std::move(files)));
+/// What default searches find, with the effort that they need, and what they cost.
+struct Tried {
+  TrialFacts facts;
+  double bytes = 0;  ///< index/cost.h
+};
+
+/// Bytes that all queries read. A node of a walk lies anywhere in memory.
+double bytes_of(const WorkCounters& work, const OpenFiles& files) {
+  const auto n_bytes = static_cast<double>(work.n_bytes);
+  if (!files.graph) return n_bytes;
+  const double n_visits =
+      static_cast<double>(work.n_codes_scored) / (files.graph->facts().degree + 1);
+  return n_bytes + n_visits * cost::kVisitSeekBytes;
 }
 
-/// `files` without the graph, if it finds less than it should and less than the lists.
-Result<OpenFiles> without_poor_graph(const Trial& trial, const FieldColumn& column, OpenFiles files,
-                                     Directory& out) {
-  if (!files.graph) return files;
-  QV_TRY(const double by_graph, recall_with(trial, column, files, 1));
-  if (by_graph >= kSufficientRecall) return files;
+Result<Tried> tried(const Trial& trial, const FieldColumn& column, const OpenFiles& files) {
+  Tried tried;
+  tried.facts.n_queries = trial.n_queries();
+  for (const float effort : kTrialEffortFactors) {
+    OpenFiles with_effort = files;
+    with_effort.trial.effort = effort;
+    WorkCounters work;
+    QV_TRY(const double recall, trial.recall(DenseSearcher(column, std::move(with_effort)), work));
+    if (effort == 1) tried.facts.recall = static_cast<float>(recall);
+    tried.facts.recall_with_effort = static_cast<float>(recall);
+    tried.facts.effort = effort;
+    tried.bytes = bytes_of(work, files);
+    if (recall >= kSufficientRecall) return tried;
+  }
+  tried.facts.recall_with_effort = 1;
+  tried.facts.effort = 0;
+  return tried;
+}
+
+/// True if `lists` alone find enough for less. If nothing finds enough, the graph is of no use.
+bool is_better(const Tried& lists, const Tried& graph) {
+  return graph.facts.effort == 0 || (lists.facts.effort != 0 && lists.bytes < graph.bytes);
+}
+
+/// Removes the graph if it needs more effort than a default search's and lists do better.
+Result<Tried> tried_without_poor_graph(const Trial& trial, const FieldColumn& column,
+                                       const OpenFiles& files, Directory& out) {
+  QV_TRY(auto by_graph, tried(trial, column, files));
+  if (!files.graph || by_graph.facts.effort == 1) return by_graph;
   OpenFiles lists = files;
   lists.graph.reset();
-  QV_TRY(const double by_lists, recall_with(trial, column, lists, 1));
-  if (by_lists < by_graph + kRecallMargin) return files;
+  QV_TRY(auto by_lists, tried(trial, column, lists));
+  if (!is_better(by_lists, by_graph)) return by_graph;
   QV_TRY(Graph::remove(out));
-  return lists;
-}
-
-Result<TrialFacts> facts_of(const Trial& trial, const FieldColumn& column, const OpenFiles& files) {
-  TrialFacts facts;
-  facts.n_queries = trial.n_queries();
-  for (const float effort : kTrialEffortFactors) {
-    QV_TRY(const double recall, recall_with(trial, column, files, effort));
-    if (effort == 1) facts.recall = static_cast<float>(recall);
-    facts.recall_with_effort = static_cast<float>(recall);
-    facts.effort = effort;
-    if (recall >= kSufficientRecall) return facts;
-  }
-  facts.recall_with_effort = 1;
-  facts.effort = 0;
-  return facts;
+  return by_lists;
 }
 
 }  // namespace
@@ -149,16 +167,14 @@ Result<TrialFacts> facts_of(const Trial& trial, const FieldColumn& column, const
 Result<> try_out(const FieldColumn& column, bool may_drop_graph, const BuildContext& context,
                  Directory& out) {
   if (column.n_present < kMinTrialRows) return {};
-  QV_TRY(auto files, open_files(out, column));
+  QV_TRY(const auto files, open_files(out, column));
   Trial trial(column, context);
   QV_TRY(trial.prepare(RowSource(column, files.lists.transform()), DenseSearcher(column, files)));
-  if (may_drop_graph) {
-    QV_TRY(files, without_poor_graph(trial, column, std::move(files), out));
-  }
-  QV_TRY(const auto facts, facts_of(trial, column, files));
+  QV_TRY(const auto tried_out, may_drop_graph ? tried_without_poor_graph(trial, column, files, out)
+                                              : tried(trial, column, files));
   QV_TRY(auto file, out.create_file(kTrialFile));
   SectionWriter writer(kTrialFormat, std::move(file));
-  writer.section(kTrialFacts, std::span<const TrialFacts>(&facts, 1));
+  writer.section(kTrialFacts, std::span<const TrialFacts>(&tried_out.facts, 1));
   return writer.finish(column.n_rows);
 }
 

@@ -2,77 +2,63 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 namespace quiver::index::dense {
 
-/// Nodes by score, greatest first, at most `length` of them: a new one drops the last.
+/// Nodes that wait, by score, greatest first; of equal scores the greater node.
 class Beam {
  public:
-  void reset(std::size_t length) {
-    length_ = length;
-    next_ = 0;
-    entries_.clear();
-  }
-  /// A new score must be greater than this.
-  [[nodiscard]] float least() const {
-    return entries_.size() < length_ ? -std::numeric_limits<float>::infinity()
-                                     : entries_.back().score;
-  }
+  void clear() { heap_.clear(); }
+  [[nodiscard]] bool empty() const { return heap_.empty(); }
+  /// `score`: a number.
   void add(float score, std::uint32_t node) {
-    if (!(score > least())) return;
-    const std::size_t place = place_of(score);
-    if (entries_.size() == length_) entries_.pop_back();
-    entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(place), {score, node});
-    next_ = std::min(next_, place);
+    heap_.push_back(std::uint64_t{ordered(score)} << 32 | node);
+    std::push_heap(heap_.begin(), heap_.end());
   }
-  /// The node with the greatest score that was not taken yet, which `take` takes. nullptr: none.
-  [[nodiscard]] const std::uint32_t* peek() {
-    while (next_ < entries_.size() && entries_[next_].is_taken) ++next_;
-    return next_ == entries_.size() ? nullptr : &entries_[next_].node;
+  /// Score of the node that `take` takes.
+  [[nodiscard]] float next_score() const {
+    return score_of(static_cast<std::uint32_t>(heap_.front() >> 32));
   }
-  /// Calls `use(node)` for the `n` nodes that are taken next if none is added.
-  template <class Use>
-  void for_next(std::size_t n, Use&& use) const {
-    for (std::size_t i = next_; n > 0 && i < entries_.size(); ++i) {
-      if (entries_[i].is_taken) continue;
-      use(entries_[i].node);
-      --n;
-    }
-  }
-  /// Takes the node that `peek` found.
+  /// Takes the node with the greatest score out.
   std::uint32_t take() {
-    entries_[next_].is_taken = true;
-    return entries_[next_].node;
+    std::pop_heap(heap_.begin(), heap_.end());
+    const auto node = static_cast<std::uint32_t>(heap_.back());
+    heap_.pop_back();
+    return node;
+  }
+  /// Calls `use(node)` for the node that is taken next if none is added.
+  template <class Use>
+  void for_next(Use&& use) const {
+    if (!heap_.empty()) use(node_at(0));
+  }
+  /// Calls `use(node)` for the two nodes that are taken next if none is added.
+  template <class Use>
+  void for_next_two(Use&& use) const {
+    for_next(use);
+    if (heap_.size() == 2) use(node_at(1));
+    if (heap_.size() > 2) use(node_at(heap_[1] > heap_[2] ? 1 : 2));
   }
 
  private:
-  struct Entry {
-    float score = 0;
-    std::uint32_t node = 0;
-    bool is_taken = false;
-  };
+  static constexpr std::uint32_t kSign = 1U << 31;
 
-  /// Number of entries with a score of at least `score`. Branch-free: a branch would be
-  /// mispredicted half of the time.
-  [[nodiscard]] std::size_t place_of(float score) const {
-    const Entry* first = entries_.data();
-    std::size_t n = entries_.size();
-    while (n > 1) {
-      const std::size_t half = n / 2;
-      first += first[half - 1].score >= score ? half : 0;
-      n -= half;
-    }
-    first += n == 1 && first->score >= score ? 1 : 0;
-    return static_cast<std::size_t>(first - entries_.data());
+  /// Numbers in the order of scores.
+  [[nodiscard]] static std::uint32_t ordered(float score) {
+    const auto bits = std::bit_cast<std::uint32_t>(score);
+    return (bits & kSign) != 0 ? ~bits : bits | kSign;
+  }
+  [[nodiscard]] static float score_of(std::uint32_t ordered) {
+    return std::bit_cast<float>((ordered & kSign) != 0 ? ordered & ~kSign : ~ordered);
+  }
+  [[nodiscard]] std::uint32_t node_at(std::size_t place) const {
+    return static_cast<std::uint32_t>(heap_[place]);
   }
 
-  std::size_t length_ = 0;
-  std::size_t next_ = 0;  ///< first entry that may not be taken
-  std::vector<Entry> entries_;
+  std::vector<std::uint64_t> heap_;  ///< scores above nodes
 };
 
 }  // namespace quiver::index::dense

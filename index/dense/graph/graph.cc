@@ -1,7 +1,9 @@
 #include "index/dense/graph/graph.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -14,7 +16,13 @@
 namespace quiver::index::dense {
 namespace {
 
-enum Section : std::uint32_t { kGraphFacts = 1, kGraphRows = 2, kGraphLinks = 3, kGraphCodes = 4 };
+enum Section : std::uint32_t {
+  kGraphFacts = 1,
+  kGraphRows = 2,
+  kGraphLinks = 3,
+  kGraphCodes = 4,
+  kGraphVariation = 5,
+};
 
 /// Links and codes are two files, so that losing either is noticed.
 constexpr std::string_view kLinksFile = "links.qvx";
@@ -27,14 +35,38 @@ constexpr std::size_t kLinkCodeBytesPerWrite = 8UL << 20;
 /// Share of the progress at which the links are written.
 constexpr double kLinksShareOfBuild = 0.85;
 
-Result<> write_links(const RowSource& source, const Links& links, std::uint32_t n_bits,
-                     Directory& out) {
+/// Greatest `variation_of` with which distances follow from scores.
+constexpr float kLeastDistances = 0.25F;
+
+/// Standard deviation of the squared lengths of rows, as a share of `spread` squared.
+float variation_of(const RowSource& source, float spread) {
+  constexpr std::uint32_t kComparedRows = 1000;
+  const std::uint32_t n = std::min(source.n(), kComparedRows);
+  std::vector<float> row(source.dim());
+  std::vector<double> squares(n);
+  for (std::uint32_t j = 0; j < n; ++j) {
+    source.read(static_cast<std::uint32_t>(std::uint64_t{source.n()} * j / n), row.data());
+    const double norm = kernels().convert.norm(row.data(), row.size());
+    squares[j] = norm * norm;
+  }
+  const double mean = std::accumulate(squares.begin(), squares.end(), 0.0) / std::max(1U, n);
+  double sum = 0;
+  for (const double square : squares) sum += (square - mean) * (square - mean);
+  return static_cast<float>(std::sqrt(sum / std::max(1U, n)) / (double{spread} * spread));
+}
+
+Result<> write_links(const RowSource& source, const Links& links, const LinkParams& params,
+                     float spread, Directory& out) {
   QV_TRY(auto file, out.create_file(kLinksFile));
   SectionWriter writer(kLinksFormat, std::move(file));
-  const GraphFacts facts{source.dim(), links.degree, n_bits, source.n()};
+  const GraphFacts facts{source.dim(), links.degree, params.bits, source.n()};
   writer.section(kGraphFacts, std::span<const GraphFacts>(&facts, 1));
   if (source.n() != source.column().n_rows) writer.section(kGraphRows, source.rows());
   writer.section(kGraphLinks, std::span<const std::uint32_t>(links.rows));
+  if (similarity_of(source.column().schema.metric) == Similarity::kDot) {
+    const float variation = variation_of(source, spread);
+    writer.section(kGraphVariation, std::span<const float>(&variation, 1));
+  }
   return writer.finish(source.column().n_rows);
 }
 
@@ -100,7 +132,7 @@ Result<> Graph::write(const RowSource& source, const CandidateSearch& lists,
   const std::uint32_t n_rows = source.column().n_rows;
   QV_TRY(const auto links,
          choose_links(source, lists, params, part_of(context, n_rows, 0, kLinksShareOfBuild)));
-  QV_TRY(write_links(source, links, params.bits, out));
+  QV_TRY(write_links(source, links, params, lists.lists().facts().spread, out));
   const auto coding = part_of(context, n_rows, kLinksShareOfBuild, 1);
   return CodeWriter(source, links, params.bits, coding).write(out);
 }
@@ -129,11 +161,21 @@ Result<Graph> Graph::open(const Directory& directory, const GraphColumn& column,
                         f.n_bits >= 1 && f.n_bits <= 8 && f.n == column.n_present;
   if (!is_whole) return reader.damaged("facts do not belong to the column");
   QV_TRY(graph.read_links(reader, column.n_rows));
+  QV_TRY(graph.read_variation(reader, column.similarity));
   QV_TRY(const auto codes, open_index_file(directory, kCodesFile, kCodesFormat, column.n_rows,
                                            n_bytes, Reads::kScattered));
   graph.node_bytes_ = graph.blocks(0).block_bytes() * (f.degree / CodeBlocks::kRows);
   QV_TRY(graph.blocks_, codes.get<std::byte>(kGraphCodes, 0, f.n * graph.node_bytes_));
   return graph;
+}
+
+/// Older files have none.
+Result<> Graph::read_variation(const SectionReader& reader, Similarity similarity) {
+  has_distances_ = similarity == Similarity::kNegL2Squared;
+  if (has_distances_ || !reader.has(kGraphVariation)) return {};
+  QV_TRY(const auto variation, reader.get<float>(kGraphVariation, 0, 1));
+  has_distances_ = variation[0] <= kLeastDistances;
+  return {};
 }
 
 Result<> Graph::read_links(const SectionReader& reader, std::uint32_t n_rows) {

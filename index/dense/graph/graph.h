@@ -30,6 +30,7 @@ struct GraphColumn {
   std::uint32_t padded_dim = 0;
   std::uint32_t n_rows = 0;
   std::uint32_t n_present = 0;
+  Similarity similarity = Similarity::kDot;
 };
 
 /// Mapped and immutable; copies share memory. Node i is the i-th row that has a vector.
@@ -62,13 +63,18 @@ class Graph {
   [[nodiscard]] std::uint32_t node(std::uint32_t row) const;
   /// Bytes of a node's codes, and of its links.
   [[nodiscard]] std::size_t node_bytes() const { return node_bytes_; }
+  /// True if distances follow from scores, so that walks may end by their `Reach`: rows are about
+  /// equally long, or scores are distances.
+  [[nodiscard]] bool has_distances() const { return has_distances_; }
   [[nodiscard]] std::size_t link_bytes() const { return facts_.degree * sizeof(std::uint32_t); }
 
  private:
+  Result<> read_variation(const SectionReader& reader, Similarity similarity);
   Result<> read_links(const SectionReader& reader, std::uint32_t n_rows);
 
   GraphFacts facts_;
   std::size_t node_bytes_ = 0;
+  bool has_distances_ = false;
   SharedBytes blocks_;
   SharedSpan<std::uint32_t> links_;
   SharedSpan<std::uint32_t> rows_;  ///< row of each node; empty: node i is row i

@@ -4,6 +4,7 @@
 
 #include "base/prefetch.h"
 #include "index/cost.h"
+#include "index/dense/graph/reach.h"
 #include "index/dense/lists/byte_rows.h"
 #include "index/dense/lists/search/code_scan.h"
 #include "index/dense/lists/search/list_router.h"
@@ -15,8 +16,9 @@ namespace {
 constexpr double kBytesPerPoll = 256 * 1024;
 /// Rows of the nearest list that start the walk.
 constexpr std::size_t kEntryRows = 16;
-/// Nodes whose codes are fetched before they are visited.
-constexpr std::size_t kFetchedAhead = 2;
+/// Rows nearer than half of the usual distance from a row to its centroid are equally near for a
+/// `Reach`: codes do not tell much smaller distances from none.
+constexpr float kLeastReachedShare = 0.25F;
 
 }  // namespace
 
@@ -39,18 +41,22 @@ struct Walk::Scratch {
   ScanScratch centroids;
   RouteScratch route;
   Beam beam;
+  Reach reach;
   std::vector<std::uint64_t> seen;   ///< a bit for each node
   std::vector<std::uint32_t> nodes;  ///< nodes whose bit is set
   std::size_t n_visited = 0;
-  std::vector<Visit> visits;  ///< allowed rows
-  std::vector<float> denied;  ///< scores of visited rows that are not allowed
+  bool is_beyond_reach = false;  ///< all nodes within reach were visited
+  std::vector<Visit> visits;     ///< allowed rows
+  std::vector<float> denied;     ///< scores of visited rows that are not allowed
   std::vector<std::uint32_t> rows;
 
+  [[nodiscard]] bool has_seen(std::uint32_t node) const {
+    return (seen[node / 64] >> (node % 64) & 1) != 0;
+  }
   /// True the first time a node is seen.
   [[nodiscard]] bool see(std::uint32_t node) {
-    const std::uint64_t bit = std::uint64_t{1} << (node % 64);
-    if ((seen[node / 64] & bit) != 0) return false;
-    seen[node / 64] |= bit;
+    if (has_seen(node)) return false;
+    seen[node / 64] |= std::uint64_t{1} << (node % 64);
     nodes.push_back(node);
     return true;
   }
@@ -74,6 +80,11 @@ void Walk::prepare(const WalkRequest& request, Scratch& scratch) const {
   if (scratch.seen.size() * 64 < n) scratch.seen.resize(n / 64 + 1);
   scratch.nodes.clear();
   scratch.n_visited = 0;
+  scratch.is_beyond_reach = false;
+  const auto& facts = lists_.lists().facts();
+  scratch.reach.reset(
+      request.k, request.reach,
+      {lists_.similarity(), facts.length, kLeastReachedShare * facts.spread * facts.spread});
   scratch.visits.clear();
   scratch.denied.clear();
 }
@@ -81,7 +92,7 @@ void Walk::prepare(const WalkRequest& request, Scratch& scratch) const {
 /// Offers the best rows of the nearest list to the beam.
 void Walk::begin(const WalkRequest& request, Scratch& scratch) const {
   const auto& lists = lists_.lists();
-  scratch.beam.reset(std::min<std::size_t>(request.ef, graph_.facts().n));
+  scratch.beam.clear();
   const ListRouter router(lists, lists_.similarity());
   for (const auto& probe : router.nearest(scratch.query, 1, scratch.centroids, scratch.route)) {
     CodeScan scan(kEntryRows, scratch.scan);
@@ -100,24 +111,42 @@ Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
   const auto& second = *lists_.second();
   const double ef = static_cast<double>(request.ef);
   const auto between = static_cast<std::size_t>(kBytesPerPoll / visit_bytes(ef)) + 1;
-  while (scratch.beam.peek() != nullptr) {
+  for (; scratch.n_visited < request.ef && !scratch.beam.empty(); ++scratch.n_visited) {
+    if (scratch.beam.next_score() < scratch.reach.bound()) {
+      scratch.is_beyond_reach = true;
+      return {};
+    }
     const std::uint32_t node = scratch.beam.take();
     // Most of the next nodes are known before this one is scored. To fetch one again helps: not all
     // of its lines arrive at the first time.
-    scratch.beam.for_next(kFetchedAhead, [this](std::uint32_t next) { fetch(next); });
-    if (++scratch.n_visited % between == 0) QV_TRY(request.cancel.check());
+    scratch.beam.for_next_two([this](std::uint32_t next) { fetch(next); });
+    if ((scratch.n_visited + 1) % between == 0) QV_TRY(request.cancel.check());
     Visit visit{0, graph_.row(node)};
     if (visit.row >= lists_.n_rows()) continue;  // the file is damaged while it is in use
     second.score(scratch.byte_query, {&visit.row, 1}, &visit.score);
     if (request.filter == nullptr || request.filter->allows(visit.row)) {
       scratch.visits.push_back(visit);
+      scratch.reach.add(visit.score);
     } else {
       scratch.denied.push_back(visit.score);
     }
     score_links(node, visit.score, scratch);
-    scratch.beam.for_next(1, [this](std::uint32_t next) { fetch(next); });
+    scratch.beam.for_next([this](std::uint32_t next) { fetch(next); });
   }
+  scratch.is_beyond_reach = scratch.n_visited < request.ef && has_left_nodes(scratch);
   return {};
+}
+
+/// True if a visited node links to one that was not worth a visit. A walk without any has seen all
+/// that it can get to.
+bool Walk::has_left_nodes(const Scratch& scratch) const {
+  const auto leads_on = [&](const Visit& visit) {
+    const std::uint32_t* links = graph_.links(graph_.node(visit.row));
+    return std::any_of(links, links + graph_.facts().degree, [&](std::uint32_t to) {
+      return to < graph_.facts().n && !scratch.has_seen(to);
+    });
+  };
+  return std::any_of(scratch.visits.rbegin(), scratch.visits.rend(), leads_on);
 }
 
 /// Offers the nodes linked from `node` to the beam. `score`: the score of `node`.
@@ -125,7 +154,7 @@ void Walk::score_links(std::uint32_t node, float score, Scratch& scratch) const 
   float scores[kLargestDegree + CodeBlocks::kRows];
   std::uint32_t places[kLargestDegree + CodeBlocks::kRows];
   CodeHits hits{scores, places, kLargestDegree + CodeBlocks::kRows, 0};
-  kernels().codes.scan(scratch.query.tables, graph_.blocks(node), score, scratch.beam.least(),
+  kernels().codes.scan(scratch.query.tables, graph_.blocks(node), score, scratch.reach.bound(),
                        nullptr, 0, hits);
   const std::uint32_t* links = graph_.links(node);
   for (std::size_t i = 0; i < hits.n; ++i) {
@@ -145,6 +174,7 @@ void Walk::fetch(std::uint32_t node) const {
 /// The nearer half of the visited rows are usually the nearest rows of all; the farther half are
 /// found by chance. So the k-th allowed row must lie in the nearer half.
 WalkEnd Walk::end_of(const WalkRequest& request, const Scratch& scratch) const {
+  if (scratch.is_beyond_reach) return WalkEnd::kThere;
   if (scratch.n_visited < std::min<std::size_t>(request.ef, graph_.facts().n)) {
     return WalkEnd::kStuck;
   }
@@ -187,11 +217,11 @@ void Walk::count(const WalkRequest& request, const Scratch& scratch) const {
 }
 
 /// In bytes of codes. Besides reading, a visit seeks in memory and moves entries of the beam.
-double Walk::visit_bytes(double ef) const {
+double Walk::visit_bytes(double n_waiting) const {
   const std::size_t read = graph_.node_bytes() + graph_.link_bytes() + lists_.second()->row_bytes();
-  return cost::kVisitSeekBytes + static_cast<double>(read) + cost::kBeamEntryBytes * ef;
+  return cost::kVisitSeekBytes + static_cast<double>(read) + cost::kBeamEntryBytes * n_waiting;
 }
 
-double Walk::find_bytes(double ef) const { return ef * visit_bytes(ef); }
+double Walk::find_bytes(double n_visits) const { return n_visits * visit_bytes(n_visits); }
 
 }  // namespace quiver::index::dense

@@ -2,7 +2,8 @@
 //
 // Best-first search with a list of bounded length, as in HNSW (Malkov and Yashunin, 2018, algorithm
 // 2). The nearest unvisited row is scored by its second code. All its linked rows are scored at
-// once by the codes beside its links. The search starts among the rows of the nearest posting list.
+// once by the codes beside its links. The search starts among the rows of the nearest posting list
+// and ends beyond its `Reach`.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +34,7 @@ struct WalkRequest {
   std::span<const float> vector;      ///< `[dim]`, of unit length under Cosine
   std::size_t k = 0;                  ///< wanted hits
   std::size_t ef = 0;                 ///< largest number of waiting nodes, >= 1
+  float reach = 0;                    ///< share of `Reach`; infinity: `ef` nodes are visited
   const RowFilter* filter = nullptr;  ///< rows that may be found; nullptr: all
   const Cancel& cancel;
   WorkCounters& work;
@@ -46,8 +48,8 @@ class Walk {
 
   [[nodiscard]] Result<WalkHits> find(const WalkRequest& request) const;
 
-  /// Estimated time of a walk of length `ef`, in bytes of codes (index/cost.h).
-  [[nodiscard]] double find_bytes(double ef) const;
+  /// Estimated time of a walk of `n_visits`, in bytes of codes (index/cost.h).
+  [[nodiscard]] double find_bytes(double n_visits) const;
 
  private:
   struct Scratch;
@@ -58,8 +60,9 @@ class Walk {
   Result<> visit_all(const WalkRequest& request, Scratch& scratch) const;
   void score_links(std::uint32_t node, float score, Scratch& scratch) const;
   void fetch(std::uint32_t node) const;
+  [[nodiscard]] bool has_left_nodes(const Scratch& scratch) const;
   [[nodiscard]] WalkEnd end_of(const WalkRequest& request, const Scratch& scratch) const;
-  [[nodiscard]] double visit_bytes(double ef) const;
+  [[nodiscard]] double visit_bytes(double n_waiting) const;
   void choose(const WalkRequest& request, Scratch& scratch) const;
   void count(const WalkRequest& request, const Scratch& scratch) const;
 

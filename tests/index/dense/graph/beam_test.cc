@@ -1,44 +1,57 @@
+#include "index/dense/graph/beam.h"
+
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+#include <random>
 #include <set>
-
-#include "encoders/transforms/rotation.h"
-#include "index/dense/graph/beam.h"
-#include "index/dense/graph/graph.h"
-#include "index/dense/graph/links.h"
-#include "index/dense/lists/search/lists_files.h"
-#include "tests/index/dense/dense_support.h"
-#include "tests/index/dense/graph/graph_support.h"
+#include <vector>
 
 namespace quiver::index::testing {
 namespace {
 
-TEST(GraphBeam, IsAListInOrderOfBoundedLength) {
-  Random random(kSeed);
+TEST(GraphBeam, GivesTheGreatestFirst) {
+  std::mt19937_64 random(20261130);
   for (int round = 0; round < 300; ++round) {
-    const std::size_t length = 1 + random() % 40;
     dense::Beam beam;
-    beam.reset(length);
-    std::vector<std::pair<float, std::uint32_t>> wanted;  // that are in it, taken or not
-    std::set<std::uint32_t> taken;
+    std::set<std::pair<float, std::uint32_t>> wanted;
     for (std::uint32_t node = 0; node < 100; ++node) {
-      const auto score = static_cast<float>(random() % 50);
+      const float score = static_cast<float>(random() % 50) / 4 - 6;
       beam.add(score, node);
-      const auto at = std::find_if(wanted.begin(), wanted.end(),
-                                   [&](const auto& entry) { return entry.first < score; });
-      wanted.insert(at, {score, node});
-      if (wanted.size() > length) wanted.pop_back();
+      wanted.emplace(score, node);
       if (random() % 3 != 0) continue;
-      const auto next = std::find_if(wanted.begin(), wanted.end(), [&](const auto& entry) {
-        return !taken.contains(entry.second);
-      });
-      const std::uint32_t* found = beam.peek();
-      ASSERT_EQ(found == nullptr, next == wanted.end()) << "round " << round;
-      if (found == nullptr) continue;
-      ASSERT_EQ(*found, next->second) << "round " << round;
-      ASSERT_EQ(beam.take(), next->second);
-      taken.insert(next->second);
+      std::vector<std::uint32_t> next;
+      beam.for_next([&](std::uint32_t ahead) { next.push_back(ahead); });
+      ASSERT_EQ(next, std::vector{wanted.rbegin()->second}) << "round " << round;
+      next.clear();
+      beam.for_next_two([&](std::uint32_t ahead) { next.push_back(ahead); });
+      ASSERT_EQ(next.size(), std::min<std::size_t>(2, wanted.size()));
+      ASSERT_EQ(next[0], wanted.rbegin()->second);
+      if (next.size() == 2) {
+        ASSERT_EQ(next[1], std::next(wanted.rbegin())->second);
+      }
+      ASSERT_EQ(beam.next_score(), wanted.rbegin()->first);
+      ASSERT_EQ(beam.take(), wanted.rbegin()->second);
+      wanted.erase(std::prev(wanted.end()));
     }
+    ASSERT_EQ(beam.empty(), wanted.empty());
+    beam.clear();
+    ASSERT_TRUE(beam.empty());
+  }
+}
+
+TEST(GraphBeam, ScoresMayBeOfAnySize) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  constexpr float kSmallest = std::numeric_limits<float>::denorm_min();
+  const std::vector<float> falling = {kInfinity,  kLargest, 1,         kSmallest, 0.0F,
+                                      -kSmallest, -1,       -kLargest, -kInfinity};
+  dense::Beam beam;
+  for (std::uint32_t i = 0; i < falling.size(); ++i) beam.add(falling[(i * 4) % 9], (i * 4) % 9);
+  for (std::uint32_t i = 0; i < falling.size(); ++i) {
+    EXPECT_EQ(beam.next_score(), falling[i]);
+    EXPECT_EQ(beam.take(), i);
   }
 }
 

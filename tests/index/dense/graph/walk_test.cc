@@ -62,6 +62,33 @@ TEST(GraphSearch, FindsTheNearestOfScatteredRows) {
   }
 }
 
+/// A walk ends at its reach, and what is beyond it is not mistaken for the end of the graph.
+TEST(GraphSearch, TheReachOfAWalkIsItsRecall) {
+  Random random(kSeed);
+  for (const Metric metric : {Metric::kCosine, Metric::kEuclid}) {
+    const auto schema = dense_schema(32, metric);
+    const IvfIndex index(scattered(schema, 6000, random), {{"graph", "always"}});
+    const auto queries = queries_like(schema, random);
+    const auto all = RowFilter::all(6000);
+    double before = 0;
+    std::uint64_t work_before = 0;
+    for (const double reach : {0.02, 0.1, 0.4}) {
+      const KeyValues params{{"reach", reach}};
+      const double recall = mean_recall(index, queries, params, all, 10);
+      std::uint64_t work = 0;
+      for (const auto& query : queries) {
+        const auto found = index.find(query, params, all, 10);
+        EXPECT_EQ(found.work.n_lists, 1U) << "no walk, or not only one";
+        work += found.work.n_codes_scored;
+      }
+      EXPECT_GT(recall, before) << describe(schema);
+      EXPECT_GT(work, work_before) << describe(schema);
+      before = recall;
+      work_before = work;
+    }
+  }
+}
+
 /// Walks pass rows that are not allowed; narrow filters are for the lists.
 TEST(GraphSearch, FiltersCostNoRecall) {
   Random random(kSeed);

@@ -1,0 +1,71 @@
+#include "index/dense/graph/reach.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "tests/index/support.h"
+
+namespace quiver::index::testing {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+const dense::Reach::Scale kDistances{Similarity::kNegL2Squared, 1, 0};
+
+TEST(GraphReach, FollowsTheKthBestRow) {
+  Random random(20261130);
+  for (int round = 0; round < 300; ++round) {
+    const std::size_t k = 1 + random() % 20;
+    dense::Reach reach;
+    reach.reset(k, 0.5F, kDistances);
+    std::vector<float> scores;
+    for (int i = 0; i < 60; ++i) {
+      scores.push_back(-static_cast<float>(random() % 30));
+      reach.add(scores.back());
+      std::sort(scores.begin(), scores.end(), std::greater<>());
+      const float wanted = scores.size() < k ? -kInfinity : 1.5F * scores[k - 1];
+      ASSERT_EQ(reach.bound(), wanted) << "round " << round;
+    }
+  }
+}
+
+TEST(GraphReach, ProductsCountAsDistancesOfRowsOfThatLength) {
+  dense::Reach reach;
+  reach.reset(1, 0.5F, {Similarity::kDot, 2, 0});
+  reach.add(3);  // squared distance 4 + 4 - 2 * 3
+  EXPECT_EQ(reach.bound(), 2.5F);
+}
+
+TEST(GraphReach, EqualRowsDoNotEndAWalkAtOnce) {
+  dense::Reach reach;
+  reach.reset(1, 0.5F, {Similarity::kNegL2Squared, 1, 4});
+  reach.add(0);
+  EXPECT_EQ(reach.bound(), -2);
+  reach.reset(1, 0.5F, {Similarity::kDot, 1, 4});
+  reach.add(9);  // of a row that is longer than the others
+  EXPECT_EQ(reach.bound(), 8);
+}
+
+TEST(GraphReach, WithoutAShareAWalkIsNotEnded) {
+  dense::Reach reach;
+  reach.reset(1, kInfinity, kDistances);
+  reach.add(-1);
+  EXPECT_EQ(reach.bound(), -kInfinity);
+}
+
+TEST(GraphReach, ScoresThatOverflowedAreLeftOut) {
+  dense::Reach reach;
+  reach.reset(2, 0.5F, kDistances);
+  reach.add(std::numeric_limits<float>::quiet_NaN());
+  reach.add(-4);
+  EXPECT_EQ(reach.bound(), -kInfinity);
+  reach.add(-2);
+  EXPECT_EQ(reach.bound(), -6);
+  reach.reset(1, 0.5F, kDistances);
+  EXPECT_EQ(reach.bound(), -kInfinity) << "of the walk before";
+}
+
+}  // namespace
+}  // namespace quiver::index::testing
