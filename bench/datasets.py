@@ -248,23 +248,30 @@ def generated_sets():
 
 # Real texts.
 
-def text_files(options):
+def text_files(name, function):
+    return lambda options: made_of_texts(name, function, options)
+
+
+def made_of_texts(name, function, options):
     root, source = os.environ.get("QUIVER_DATASETS", ""), options.source or "arxiv-100k"
     texts = Path(root) / source
     if not existing(texts / "docs.jsonl") or not (texts / "queries.tsv").exists():
-        raise SystemExit(f"lsa: {texts} has no docs.jsonl and queries.tsv; QUIVER_DATASETS is `{root}`")
-    parameters = options.parameters(text_vectors.lsa)
-    out = options.folder("-".join(["lsa", source, *(f"{k}{v}" for k, v in sorted(parameters.items()))]))
+        raise SystemExit(f"{name}: {texts} has no docs.jsonl and queries.tsv; QUIVER_DATASETS is `{root}`")
+    parameters = options.parameters(function)
+    out = options.folder("-".join([name, source, *(f"{k}{v}" for k, v in sorted(parameters.items()))]))
     with making(out) as making_now:
         if making_now:
-            (out / "facts.json").write_text(json.dumps(text_vectors.lsa(out, texts, **parameters)))
+            (out / "facts.json").write_text(json.dumps(function(out, texts, **parameters)))
     return Files("dense", "dot", out / "dense.npy", out / "queries.dense.npy")
 
 
 def text_sets():
     yield DataSet("lsa", "vectors of real texts (--source), by TF-IDF and truncated SVD; --set dim=768 or 1024",
                   " ".join(inspect.getdoc(text_vectors.lsa).split()) + " No encoder made these vectors: they spread over more "
-                  "axes than an encoder's.", text_files, True, defaults(text_vectors.lsa))
+                  "axes than an encoder's.", text_files("lsa", text_vectors.lsa), True, defaults(text_vectors.lsa))
+    yield DataSet("terms", "vectors of words and pairs of words of real texts (--source), 100-d",
+                  " ".join(inspect.getdoc(text_vectors.terms).split()), text_files("terms", text_vectors.terms), True,
+                  defaults(text_vectors.terms))
 
 
 def document(function):

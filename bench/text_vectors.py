@@ -12,6 +12,8 @@ from generators import NpyWriter, unit
 LEAST_DOCUMENTS = 3       # a term in fewer documents is left out
 MOST_DOCUMENTS = 0.5      # a term in a larger share of the documents is left out
 POWER_ITERATIONS = 2
+TEXTS_OF_TERMS = 100_000
+QUERIED_TERMS = 2000
 
 
 def lines(path):
@@ -34,22 +36,46 @@ def titles(folder):
     return [line.rstrip("\n").split("\t", 1)[1] for line in lines(folder / "queries.tsv")]
 
 
-def lsa(out, source, rows, dim=768, seed=1):
-    """Abstracts of docs.jsonl, queries of queries.tsv: TF-IDF (sublinear), truncated SVD fitted to the abstracts, unit length.
-
-Writes f16 rows [rows, dim] and f32 queries. Raises SystemExit without scikit-learn."""
+def models(dim, seed, **choice):
+    """TF-IDF and truncated SVD, not fitted yet. `choice`: which terms."""
     try:
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
     except ImportError:
         raise SystemExit("lsa: needs scikit-learn from PyPI (pip install scikit-learn)") from None
-    words = TfidfVectorizer(sublinear_tf=True, min_df=LEAST_DOCUMENTS, max_df=MOST_DOCUMENTS, dtype=np.float32)
+    words = TfidfVectorizer(sublinear_tf=True, min_df=LEAST_DOCUMENTS, max_df=MOST_DOCUMENTS, dtype=np.float32, **choice)
+    return words, TruncatedSVD(dim, n_iter=POWER_ITERATIONS, random_state=seed)
+
+
+def write(out, rows, queries):
+    for name, dtype, values in (("dense.npy", np.float16, rows), ("queries.dense.npy", np.float32, queries)):
+        with NpyWriter(out / name, dtype, (values.shape[1],)) as writer:
+            writer.write(values)
+
+
+def lsa(out, source, rows, dim=768, seed=1):
+    """Abstracts of docs.jsonl, queries of queries.tsv: TF-IDF (sublinear), truncated SVD fitted to the abstracts, unit length.
+
+Writes f16 rows [rows, dim] and f32 queries. Raises SystemExit without scikit-learn."""
+    words, axes = models(dim, seed)
     weights = words.fit_transform(abstracts(source, rows))
     if dim > weights.shape[1]:
         raise SystemExit(f"lsa: {dim} dimensions of {weights.shape[1]} terms; wanted fewer dimensions or more texts")
-    axes = TruncatedSVD(dim, n_iter=POWER_ITERATIONS, random_state=seed)
-    with NpyWriter(out / "dense.npy", np.float16, (dim,)) as writer:
-        writer.write(unit(axes.fit_transform(weights)))
-    with NpyWriter(out / "queries.dense.npy", np.float32, (dim,)) as writer:
-        writer.write(unit(axes.transform(words.transform(titles(source)))))
+    write(out, unit(axes.fit_transform(weights)), unit(axes.transform(words.transform(titles(source)))))
     return {"terms": weights.shape[1], "share of the variance": float(axes.explained_variance_ratio_.sum())}
+
+
+def terms(out, source, rows, dim=100, seed=1):
+    """Vectors of the most frequent words and pairs of words of docs.jsonl, by the same analysis: rows of V S, unit length.
+
+2,000 of the terms, at random, are the queries. Writes as `lsa`."""
+    words, axes = models(dim, seed, ngram_range=(1, 2), max_features=rows + QUERIED_TERMS)
+    weights = words.fit_transform(abstracts(source, TEXTS_OF_TERMS))
+    if weights.shape[1] < rows + QUERIED_TERMS:
+        raise SystemExit(f"terms: the texts have {weights.shape[1]} terms; wanted {rows + QUERIED_TERMS}, of which "
+                         f"{QUERIED_TERMS} are queries")
+    axes.fit(weights)
+    vectors = unit((axes.components_ * axes.singular_values_[:, None]).T)
+    vectors = vectors[np.random.default_rng(seed).permutation(len(vectors))]
+    write(out, vectors[:rows], vectors[rows:])
+    return {"share of the variance": float(axes.explained_variance_ratio_.sum())}
