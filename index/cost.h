@@ -55,10 +55,8 @@ inline constexpr double kCachedSignBytes = 16e6;
 inline constexpr double kRowSeekBytes = 1000;
 /// One byte of an exactly scored row. Rows of 768 bytes took 70 to 90 ns with a seek, 40 without.
 inline constexpr double kExactByteFactor = 2.5;
-/// Visiting a graph node, besides the bytes that it reads.
-inline constexpr double kVisitSeekBytes = 4000;
-/// Moving one waiting node of the beam aside.
-inline constexpr double kBeamEntryBytes = 10;
+/// Visiting a graph node, besides the bytes that it reads: seeking, and the heap of waiting nodes.
+inline constexpr double kVisitSeekBytes = 5000;
 /// Least share of all codes that a default search is taken to scan: kScannedShareTimesRoot /
 /// sqrt(rows).
 inline constexpr double kScannedShareTimesRoot = 15;

@@ -109,8 +109,7 @@ void Walk::begin(const WalkRequest& request, Scratch& scratch) const {
 
 Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
   const auto& second = *lists_.second();
-  const double ef = static_cast<double>(request.ef);
-  const auto between = static_cast<std::size_t>(kBytesPerPoll / visit_bytes(ef)) + 1;
+  const auto between = static_cast<std::size_t>(kBytesPerPoll / visit_bytes()) + 1;
   for (; scratch.n_visited < request.ef && !scratch.beam.empty(); ++scratch.n_visited) {
     if (scratch.beam.next_score() < scratch.reach.bound()) {
       scratch.is_beyond_reach = true;
@@ -216,12 +215,12 @@ void Walk::count(const WalkRequest& request, const Scratch& scratch) const {
       n * (graph_.node_bytes() + graph_.link_bytes() + lists_.second()->row_bytes());
 }
 
-/// In bytes of codes. Besides reading, a visit seeks in memory and moves entries of the beam.
-double Walk::visit_bytes(double n_waiting) const {
+/// In bytes of codes.
+double Walk::visit_bytes() const {
   const std::size_t read = graph_.node_bytes() + graph_.link_bytes() + lists_.second()->row_bytes();
-  return cost::kVisitSeekBytes + static_cast<double>(read) + cost::kBeamEntryBytes * n_waiting;
+  return cost::kVisitSeekBytes + static_cast<double>(read);
 }
 
-double Walk::find_bytes(double n_visits) const { return n_visits * visit_bytes(n_visits); }
+double Walk::find_bytes(double n_visits) const { return n_visits * visit_bytes(); }
 
 }  // namespace quiver::index::dense

@@ -62,7 +62,7 @@ class Walk {
   void fetch(std::uint32_t node) const;
   [[nodiscard]] bool has_left_nodes(const Scratch& scratch) const;
   [[nodiscard]] WalkEnd end_of(const WalkRequest& request, const Scratch& scratch) const;
-  [[nodiscard]] double visit_bytes(double n_waiting) const;
+  [[nodiscard]] double visit_bytes() const;
   void choose(const WalkRequest& request, Scratch& scratch) const;
   void count(const WalkRequest& request, const Scratch& scratch) const;
 
