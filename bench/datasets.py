@@ -269,6 +269,9 @@ def text_sets():
     yield DataSet("lsa", "vectors of real texts (--source), by TF-IDF and truncated SVD; --set dim=768 or 1024",
                   " ".join(inspect.getdoc(text_vectors.lsa).split()) + " No encoder made these vectors: they spread over more "
                   "axes than an encoder's.", text_files("lsa", text_vectors.lsa), True, defaults(text_vectors.lsa))
+    yield DataSet("lsa-words", "rows of `lsa`, single words as queries: out of distribution",
+                  " ".join(inspect.getdoc(text_vectors.lsa_words).split()), text_files("lsa-words", text_vectors.lsa_words), True,
+                  defaults(text_vectors.lsa_words))
     yield DataSet("terms", "vectors of words and pairs of words of real texts (--source), 100-d",
                   " ".join(inspect.getdoc(text_vectors.terms).split()), text_files("terms", text_vectors.terms), True,
                   defaults(text_vectors.terms))

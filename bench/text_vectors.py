@@ -13,7 +13,7 @@ LEAST_DOCUMENTS = 3       # a term in fewer documents is left out
 MOST_DOCUMENTS = 0.5      # a term in a larger share of the documents is left out
 POWER_ITERATIONS = 2
 TEXTS_OF_TERMS = 100_000
-QUERIED_TERMS = 2000
+N_QUERIES = 2000
 
 
 def lines(path):
@@ -53,27 +53,39 @@ def write(out, rows, queries):
             writer.write(values)
 
 
-def lsa(out, source, rows, dim=768, seed=1):
-    """Abstracts of docs.jsonl, queries of queries.tsv: TF-IDF (sublinear), truncated SVD fitted to the abstracts, unit length.
-
-Writes f16 rows [rows, dim] and f32 queries. Raises SystemExit without scikit-learn."""
+def analyse(out, source, rows, dim, seed, texts_of):
+    """Writes the rows and the vectors of the queries `texts_of(terms)`; returns facts."""
     words, axes = models(dim, seed)
     weights = words.fit_transform(abstracts(source, rows))
     if dim > weights.shape[1]:
         raise SystemExit(f"lsa: {dim} dimensions of {weights.shape[1]} terms; wanted fewer dimensions or more texts")
-    write(out, unit(axes.fit_transform(weights)), unit(axes.transform(words.transform(titles(source)))))
+    vectors = unit(axes.fit_transform(weights))
+    write(out, vectors, unit(axes.transform(words.transform(texts_of(words.get_feature_names_out())))))
     return {"terms": weights.shape[1], "share of the variance": float(axes.explained_variance_ratio_.sum())}
+
+
+def lsa(out, source, rows, dim=768, seed=1):
+    """Abstracts of docs.jsonl, queries of queries.tsv: TF-IDF (sublinear), truncated SVD fitted to the abstracts, unit length.
+
+Writes f16 rows [rows, dim] and f32 queries. Raises SystemExit without scikit-learn."""
+    return analyse(out, source, rows, dim, seed, lambda _: titles(source))
+
+
+def lsa_words(out, source, rows, dim=768, seed=1):
+    """Rows as in `lsa`; 2,000 words at random, each alone, are the queries. They lie farther from all rows than rows do."""
+    return analyse(out, source, rows, dim, seed,
+                   lambda terms: np.random.default_rng(seed).choice(terms, N_QUERIES, replace=False))
 
 
 def terms(out, source, rows, dim=100, seed=1):
     """Vectors of the most frequent words and pairs of words of docs.jsonl, by the same analysis: rows of V S, unit length.
 
 2,000 of the terms, at random, are the queries. Writes as `lsa`."""
-    words, axes = models(dim, seed, ngram_range=(1, 2), max_features=rows + QUERIED_TERMS)
+    words, axes = models(dim, seed, ngram_range=(1, 2), max_features=rows + N_QUERIES)
     weights = words.fit_transform(abstracts(source, TEXTS_OF_TERMS))
-    if weights.shape[1] < rows + QUERIED_TERMS:
-        raise SystemExit(f"terms: the texts have {weights.shape[1]} terms; wanted {rows + QUERIED_TERMS}, of which "
-                         f"{QUERIED_TERMS} are queries")
+    if weights.shape[1] < rows + N_QUERIES:
+        raise SystemExit(f"terms: the texts have {weights.shape[1]} terms; wanted {rows + N_QUERIES}, of which "
+                         f"{N_QUERIES} are queries")
     axes.fit(weights)
     vectors = unit((axes.components_ * axes.singular_values_[:, None]).T)
     vectors = vectors[np.random.default_rng(seed).permutation(len(vectors))]

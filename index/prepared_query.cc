@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "index/stored_rows.h"
+#include "kernels/kernels.h"
 
 namespace quiver::index {
 namespace {
@@ -15,14 +16,10 @@ constexpr std::uint32_t kMaxScatteredDim = 1U << 20;
 /// Longest vector whose integer sums fit in 32 bits.
 constexpr std::uint32_t kMaxByteDim = 1U << 16;
 
+/// The values as bytes; empty if not all are whole numbers from 0 to 255.
 std::vector<std::uint8_t> as_bytes(std::span<const float> vector) {
-  const bool fits = std::all_of(vector.begin(), vector.end(), [](float value) {
-    return value >= 0 && value <= 255 && value == std::trunc(value);
-  });
-  if (!fits) return {};
   std::vector<std::uint8_t> bytes(vector.size());
-  std::transform(vector.begin(), vector.end(), bytes.begin(),
-                 [](float value) { return static_cast<std::uint8_t>(value); });
+  if (kernels().convert.f32_to_u8(vector.data(), vector.size(), bytes.data()) != 0) bytes.clear();
   return bytes;
 }
 

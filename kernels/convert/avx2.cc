@@ -26,8 +26,8 @@ namespace {
 }  // namespace
 
 constinit const ConvertKernels kConvertKernels = {
-    f32_to_f16,  f16_to_f32,  u8_to_f32,   i8_to_f32, f32_to_bf16, bf16_to_f32,
-    e4m3_to_f32, e5m2_to_f32, bits_to_f32, norm,      scale};
+    f32_to_f16,  f16_to_f32,  u8_to_f32,   f32_to_u8,   i8_to_f32, f32_to_bf16,
+    bf16_to_f32, e4m3_to_f32, e5m2_to_f32, bits_to_f32, norm,      scale};
 
 }  // namespace quiver::avx2
 QV_TARGET_END

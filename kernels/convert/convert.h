@@ -12,6 +12,8 @@ struct ConvertKernels {
   std::size_t (*f32_to_f16)(const float* in, std::size_t n, std::uint16_t* out);
   void (*f16_to_f32)(const std::uint16_t* in, std::size_t n, float* out);
   void (*u8_to_f32)(const std::uint8_t* in, std::size_t n, float* out);
+  /// Returns how many values are not whole numbers from 0 to 255; these become 0.
+  std::size_t (*f32_to_u8)(const float* in, std::size_t n, std::uint8_t* out);
   /// `out[i] = in[i] * scale`
   void (*i8_to_f32)(const std::int8_t* in, std::size_t n, float scale, float* out);
   /// Rounds to nearest even; NaN stays NaN.

@@ -28,6 +28,16 @@ void u8_to_f32(const std::uint8_t* in, std::size_t n, float* out) {
   for (std::size_t i = 0; i < n; ++i) out[i] = in[i];
 }
 
+std::size_t f32_to_u8(const float* in, std::size_t n, std::uint8_t* out) {
+  std::size_t n_unfit = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool fits = in[i] >= 0 && in[i] <= 255 && in[i] == std::trunc(in[i]);
+    out[i] = fits ? static_cast<std::uint8_t>(in[i]) : 0;
+    n_unfit += fits ? 0 : 1;
+  }
+  return n_unfit;
+}
+
 void i8_to_f32(const std::int8_t* in, std::size_t n, float scale, float* out) {
   for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]) * scale;
 }
@@ -71,7 +81,7 @@ void scale(const float* in, std::size_t n, double factor, float* out) {
 }  // namespace
 
 constinit const ConvertKernels kConvertKernels = {
-    f32_to_f16,  f16_to_f32,  u8_to_f32,   i8_to_f32, f32_to_bf16, bf16_to_f32,
-    e4m3_to_f32, e5m2_to_f32, bits_to_f32, norm,      scale};
+    f32_to_f16,  f16_to_f32,  u8_to_f32,   f32_to_u8,   i8_to_f32, f32_to_bf16,
+    bf16_to_f32, e4m3_to_f32, e5m2_to_f32, bits_to_f32, norm,      scale};
 
 }  // namespace quiver::generic

@@ -96,6 +96,39 @@ TEST_P(ConvertTest, Bytes) {
   }
 }
 
+TEST_P(ConvertTest, NumbersThatAreBytes) {
+  std::mt19937 random(kSeed);
+  const float unfit[] = {-1,
+                         256,
+                         0.5F,
+                         -0.25F,
+                         254.9999F,
+                         1e10F,
+                         -1e10F,
+                         -2147483648.0F,
+                         2147483648.0F,
+                         std::numeric_limits<float>::infinity(),
+                         -std::numeric_limits<float>::infinity(),
+                         std::numeric_limits<float>::quiet_NaN()};
+  for (std::size_t n = 0; n <= 300; ++n) {
+    std::vector<float> in(n);
+    std::vector<std::uint8_t> want(n + 1, 0);
+    std::size_t n_unfit = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      want[i] = static_cast<std::uint8_t>(random());
+      in[i] = want[i] == 0 && random() % 2 == 0 ? -0.0F : static_cast<float>(want[i]);
+      if (random() % 5 != 0) continue;
+      in[i] = unfit[random() % std::size(unfit)];
+      want[i] = 0;
+      ++n_unfit;
+    }
+    want[n] = 77;
+    std::vector<std::uint8_t> got(n + 1, 77);
+    ASSERT_EQ(k().convert.f32_to_u8(in.data(), n, got.data()), n_unfit) << "seed " << kSeed;
+    ASSERT_EQ(got, want) << "seed " << kSeed;
+  }
+}
+
 TEST_P(ConvertTest, SignedBytesTimesAScale) {
   for (std::size_t n = 0; n <= 256; ++n) {
     std::vector<std::int8_t> in(n);
