@@ -65,17 +65,16 @@ inline constexpr double kScannedShareTimesRoot = 15;
 
 /// A graph is built if a default search of the lists reads this many times the bytes of a walk.
 inline constexpr double kListBytesPerWalkByte = 3.5;
-/// Nodes that a default walk visits for ten hits. It depends little on the data.
+/// Nodes that a default walk visits for ten hits: 50 to 160 on the data of docs/decisions/0081.
 inline constexpr std::uint32_t kUsualVisits = 110;
 /// The same for k hits: kWalkLength + kWalkLengthPerHit * k.
 inline constexpr double kWalkLength = 70;
 inline constexpr double kWalkLengthPerHit = 4;
 /// A hard query may take so many times the usual visits.
 inline constexpr double kWalkRoom = 4;
-/// Share of a default walk's `Reach` for ten hits. It grows with effort^kReachExponentOfEffort and
-/// with k^kReachExponentOfK.
+/// Share of a default walk's `Reach` for ten hits. It grows with the root of effort, as visits grow
+/// with its square, and with k^kReachExponentOfK.
 inline constexpr double kWalkReach = 0.12;
-inline constexpr double kReachExponentOfEffort = 0.5;
 inline constexpr double kReachExponentOfK = -0.2;
 
 // --- Sparse, ns: docs/decisions/0015, `quiver bench ann --kind sparse` on 100,000 SPLADE rows. ---

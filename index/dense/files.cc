@@ -70,9 +70,9 @@ bool has_many_equals(const RowSource& source) {
   return false;
 }
 
-/// The rule of `graph` = "auto" (docs/decisions/0023). A walk visits about kUsualVisits nodes on
-/// any data. The graph is worth building if a default search of the lists reads
-/// kListBytesPerWalkByte times the bytes of a walk.
+/// The rule of `graph` = "auto" (docs/decisions/0023). A walk visits about kUsualVisits nodes. The
+/// graph is worth building if a default search of the lists reads kListBytesPerWalkByte times the
+/// bytes of a walk.
 bool is_worthwhile(const RowSource& source, const PartitionFacts& lists, const LinkParams& links) {
   constexpr double kFactorBytes = 8;
   const double dim = lists.padded_dim;
@@ -195,10 +195,12 @@ Result<OpenFiles> open_files(const Directory& directory, const FieldColumn& colu
     return fail(Code::kDataLoss, "a dense index has a graph and no second codes");
   }
   const std::uint32_t dim = files.lists.lists().facts().padded_dim;
-  QV_TRY(files.graph,
-         Graph::open(directory,
-                     {dim, column.n_rows, column.n_present, similarity_of(column.schema.metric)},
-                     files.n_bytes));
+  const Metric metric = column.schema.metric;
+  const bool is_reduced = files.lists.transform().reduction().has_value();
+  const bool has_distances =
+      metric == Metric::kEuclid || (metric == Metric::kCosine && !is_reduced);
+  QV_TRY(files.graph, Graph::open(directory, {dim, column.n_rows, column.n_present, has_distances},
+                                  files.n_bytes));
   return files;
 }
 

@@ -34,8 +34,8 @@ struct DenseBuildParams : ListsBuildParams {
 /// A search with `nprobe`, `gap`, `stop` or `rerank` uses the lists, even if there is a graph.
 struct DenseSearchParams : ListsSearchParams {
   static constexpr std::string_view kWhat = "search parameters of `ivf`";
-  /// Largest number of graph rows that wait to be visited. Higher: better recall, slower. All are
-  /// visited, unless `reach` is given. 0: (280 + 16 k) * effort / 128 * `oversampling`.
+  /// Number of graph rows that are visited; with `reach`, at most. Higher: better recall, slower.
+  /// 0: `reach` decides, up to (280 + 16 k) * effort / 128 * `oversampling`.
   std::uint32_t ef = 0;
   /// Graph rows are visited whose squared distance is estimated at up to 1 + `reach` times that of
   /// the k-th best row. 0: .12 * (effort / 128 * `oversampling`)^.5 * (k / 10)^-.2.

@@ -14,8 +14,7 @@ namespace {
 
 /// True if the user says how to search: the trial's effort then does not apply.
 bool is_steered(const DenseSearchParams& params) {
-  return params.nprobe != 0 || params.gap != 0 || params.rerank != 0 || params.ef != 0 ||
-         params.reach != 0;
+  return params.nprobe != 0 || params.gap != 0 || params.rerank != 0 || params.ef != 0;
 }
 
 /// `params` with `effort` multiplied by the trial's factor.
@@ -52,19 +51,19 @@ struct WalkPlan {
 
 WalkPlan plan_of_walk(const Graph& graph, const DenseSearchParams& params, std::size_t k,
                       double selectivity) {
-  const double effort =
-      (params.effort == 0 ? 1 : params.effort / cost::kUsualEffort) * params.oversampling;
   const auto wanted = static_cast<double>(k);
+  const double usual_reach = cost::kWalkReach * std::pow(wanted / 10, cost::kReachExponentOfK);
+  double effort = (params.effort == 0 ? 1 : params.effort / cost::kUsualEffort);
+  effort *= params.oversampling;
+  if (params.reach != 0) effort = std::pow(params.reach / usual_reach, 2);
+  const double by_effort = (cost::kWalkLength + cost::kWalkLengthPerHit * wanted) * effort;
+  const bool ends_by_number = !graph.has_distances() || (params.ef != 0 && params.reach == 0);
   WalkPlan plan;
-  plan.n_usual = (cost::kWalkLength + cost::kWalkLengthPerHit * wanted) * effort;
-  plan.reach = cost::kWalkReach * std::pow(effort, cost::kReachExponentOfEffort) *
-               std::pow(wanted / 10, cost::kReachExponentOfK);
-  if (params.ef != 0) plan.n_usual = params.ef;
-  const bool has_reach = params.ef == 0 && graph.has_distances();
-  if (!has_reach) plan.reach = std::numeric_limits<double>::infinity();
-  if (params.reach != 0) plan.reach = params.reach;
-  plan.n_usual = std::max(plan.n_usual, wanted) / selectivity;
-  plan.n_most = has_reach ? cost::kWalkRoom * plan.n_usual : plan.n_usual;
+  plan.n_usual = std::max(params.ef != 0 ? params.ef : by_effort, wanted) / selectivity;
+  const bool has_room = !ends_by_number && params.ef == 0;
+  plan.n_most = has_room ? cost::kWalkRoom * plan.n_usual : plan.n_usual;
+  plan.reach =
+      ends_by_number ? std::numeric_limits<double>::infinity() : usual_reach * std::sqrt(effort);
   return plan;
 }
 
@@ -240,7 +239,10 @@ Result<DenseSearcher::Found> DenseSearcher::by_graph(const DenseSearchParams& pa
   const WalkPlan plan = plan_of_walk(*files_.graph, params, request.k, selectivity);
   for (double growth = 1;; growth *= kWalkGrowth) {
     if (request.most_bytes < walk.find_bytes(std::min(growth * plan.n_usual, n))) break;
-    const double ef = std::min(growth * plan.n_most, n);
+    // A hard query may not take longer than another way.
+    const double n_affordable =
+        std::max(growth * plan.n_usual, request.most_bytes / walk.find_bytes(1));
+    const double ef = std::min({growth * plan.n_most, n, n_affordable});
     QV_TRY(const auto hits,
            walk.find({request.vector, request.k, static_cast<std::size_t>(ef),
                       static_cast<float>(plan.reach), selectivity < 1 ? &request.filter : nullptr,

@@ -146,7 +146,7 @@ Result<Tried> tried(const Trial& trial, const FieldColumn& column, const OpenFil
 
 /// True if `lists` alone find enough for less. If nothing finds enough, the graph is of no use.
 bool is_better(const Tried& lists, const Tried& graph) {
-  return graph.facts.effort == 0 || (lists.facts.effort != 0 && lists.bytes < graph.bytes);
+  return graph.facts.effort == 0 || (lists.facts.effort != 0 && lists.bytes <= graph.bytes);
 }
 
 /// Removes the graph if it needs more effort than a default search's and lists do better.

@@ -9,7 +9,7 @@
 
 namespace quiver::index::dense {
 
-/// Nodes that wait, by score, greatest first; of equal scores the greater node.
+/// Nodes that wait, by score, greatest first.
 class Beam {
  public:
   void clear() { heap_.clear(); }

@@ -161,7 +161,8 @@ Result<Graph> Graph::open(const Directory& directory, const GraphColumn& column,
                         f.n_bits >= 1 && f.n_bits <= 8 && f.n == column.n_present;
   if (!is_whole) return reader.damaged("facts do not belong to the column");
   QV_TRY(graph.read_links(reader, column.n_rows));
-  QV_TRY(graph.read_variation(reader, column.similarity));
+  graph.has_distances_ = column.has_distances;
+  QV_TRY(graph.read_variation(reader));
   QV_TRY(const auto codes, open_index_file(directory, kCodesFile, kCodesFormat, column.n_rows,
                                            n_bytes, Reads::kScattered));
   graph.node_bytes_ = graph.blocks(0).block_bytes() * (f.degree / CodeBlocks::kRows);
@@ -170,8 +171,7 @@ Result<Graph> Graph::open(const Directory& directory, const GraphColumn& column,
 }
 
 /// Older files have none.
-Result<> Graph::read_variation(const SectionReader& reader, Similarity similarity) {
-  has_distances_ = similarity == Similarity::kNegL2Squared;
+Result<> Graph::read_variation(const SectionReader& reader) {
   if (has_distances_ || !reader.has(kGraphVariation)) return {};
   QV_TRY(const auto variation, reader.get<float>(kGraphVariation, 0, 1));
   has_distances_ = variation[0] <= kLeastDistances;

@@ -30,7 +30,7 @@ struct GraphColumn {
   std::uint32_t padded_dim = 0;
   std::uint32_t n_rows = 0;
   std::uint32_t n_present = 0;
-  Similarity similarity = Similarity::kDot;
+  bool has_distances = false;  ///< distances follow from scores, whatever the lengths of rows
 };
 
 /// Mapped and immutable; copies share memory. Node i is the i-th row that has a vector.
@@ -69,7 +69,7 @@ class Graph {
   [[nodiscard]] std::size_t link_bytes() const { return facts_.degree * sizeof(std::uint32_t); }
 
  private:
-  Result<> read_variation(const SectionReader& reader, Similarity similarity);
+  Result<> read_variation(const SectionReader& reader);
   Result<> read_links(const SectionReader& reader, std::uint32_t n_rows);
 
   GraphFacts facts_;

@@ -35,7 +35,8 @@ class Reach {
   }
   /// `score`: of a visited row that is allowed.
   void add(float score) {
-    if (!std::isfinite(share_) || std::isnan(score)) return;
+    // Second codes give the largest number where values overflow.
+    if (!std::isfinite(share_) || !(std::abs(score) < std::numeric_limits<float>::max())) return;
     if (best_.size() == k_) {
       if (score <= best_.front()) return;
       std::pop_heap(best_.begin(), best_.end(), std::greater<>());
@@ -44,7 +45,9 @@ class Reach {
       best_.push_back(score);
     }
     std::push_heap(best_.begin(), best_.end(), std::greater<>());
-    if (best_.size() == k_) bound_ = bound_for(best_.front());
+    if (best_.size() < k_) return;
+    const float bound = bound_for(best_.front());
+    bound_ = std::isfinite(bound) ? bound : -std::numeric_limits<float>::infinity();
   }
   /// Nodes with smaller scores need no visit. Minus infinity until k rows are known.
   [[nodiscard]] float bound() const { return bound_; }

@@ -1,6 +1,7 @@
 #include "index/dense/graph/walk.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/prefetch.h"
 #include "index/cost.h"
@@ -45,18 +46,17 @@ struct Walk::Scratch {
   std::vector<std::uint64_t> seen;   ///< a bit for each node
   std::vector<std::uint32_t> nodes;  ///< nodes whose bit is set
   std::size_t n_visited = 0;
+  bool has_left_nodes = false;   ///< a linked node is beyond the reach
   bool is_beyond_reach = false;  ///< all nodes within reach were visited
   std::vector<Visit> visits;     ///< allowed rows
   std::vector<float> denied;     ///< scores of visited rows that are not allowed
   std::vector<std::uint32_t> rows;
 
-  [[nodiscard]] bool has_seen(std::uint32_t node) const {
-    return (seen[node / 64] >> (node % 64) & 1) != 0;
-  }
   /// True the first time a node is seen.
   [[nodiscard]] bool see(std::uint32_t node) {
-    if (has_seen(node)) return false;
-    seen[node / 64] |= std::uint64_t{1} << (node % 64);
+    const std::uint64_t bit = std::uint64_t{1} << (node % 64);
+    if ((seen[node / 64] & bit) != 0) return false;
+    seen[node / 64] |= bit;
     nodes.push_back(node);
     return true;
   }
@@ -80,6 +80,7 @@ void Walk::prepare(const WalkRequest& request, Scratch& scratch) const {
   if (scratch.seen.size() * 64 < n) scratch.seen.resize(n / 64 + 1);
   scratch.nodes.clear();
   scratch.n_visited = 0;
+  scratch.has_left_nodes = false;
   scratch.is_beyond_reach = false;
   const auto& facts = lists_.lists().facts();
   scratch.reach.reset(
@@ -132,20 +133,9 @@ Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
     score_links(node, visit.score, scratch);
     scratch.beam.for_next([this](std::uint32_t next) { fetch(next); });
   }
-  scratch.is_beyond_reach = scratch.n_visited < request.ef && has_left_nodes(scratch);
+  // A walk that has left none has seen all that it can get to.
+  scratch.is_beyond_reach = scratch.n_visited < request.ef && scratch.has_left_nodes;
   return {};
-}
-
-/// True if a visited node links to one that was not worth a visit. A walk without any has seen all
-/// that it can get to.
-bool Walk::has_left_nodes(const Scratch& scratch) const {
-  const auto leads_on = [&](const Visit& visit) {
-    const std::uint32_t* links = graph_.links(graph_.node(visit.row));
-    return std::any_of(links, links + graph_.facts().degree, [&](std::uint32_t to) {
-      return to < graph_.facts().n && !scratch.has_seen(to);
-    });
-  };
-  return std::any_of(scratch.visits.rbegin(), scratch.visits.rend(), leads_on);
 }
 
 /// Offers the nodes linked from `node` to the beam. `score`: the score of `node`.
@@ -153,9 +143,12 @@ void Walk::score_links(std::uint32_t node, float score, Scratch& scratch) const 
   float scores[kLargestDegree + CodeBlocks::kRows];
   std::uint32_t places[kLargestDegree + CodeBlocks::kRows];
   CodeHits hits{scores, places, kLargestDegree + CodeBlocks::kRows, 0};
-  kernels().codes.scan(scratch.query.tables, graph_.blocks(node), score, scratch.reach.bound(),
-                       nullptr, 0, hits);
+  const float least = scratch.reach.bound();
+  kernels().codes.scan(scratch.query.tables, graph_.blocks(node), score, least, nullptr, 0, hits);
   const std::uint32_t* links = graph_.links(node);
+  // Missing links come last.
+  const bool has_left_some = hits.n < graph_.facts().degree && links[hits.n] != kNoLink;
+  if (has_left_some && std::isfinite(least)) scratch.has_left_nodes = true;
   for (std::size_t i = 0; i < hits.n; ++i) {
     const std::uint32_t to = links[places[i]];
     // Missing links are never found, unless the codes' file is damaged while it is in use.

@@ -1,9 +1,8 @@
 // Search of a graph for the rows nearest to a query.
 //
-// Best-first search with a list of bounded length, as in HNSW (Malkov and Yashunin, 2018, algorithm
-// 2). The nearest unvisited row is scored by its second code. All its linked rows are scored at
-// once by the codes beside its links. The search starts among the rows of the nearest posting list
-// and ends beyond its `Reach`.
+// Best-first search, as in HNSW (Malkov and Yashunin, 2018, algorithm 2). The nearest unvisited row
+// is scored by its second code. All its linked rows are scored at once by the codes beside its
+// links. The search starts among the rows of the nearest posting list and ends beyond its `Reach`.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +32,7 @@ struct WalkHits {
 struct WalkRequest {
   std::span<const float> vector;      ///< `[dim]`, of unit length under Cosine
   std::size_t k = 0;                  ///< wanted hits
-  std::size_t ef = 0;                 ///< largest number of waiting nodes, >= 1
+  std::size_t ef = 0;                 ///< largest number of visited nodes, >= 1
   float reach = 0;                    ///< share of `Reach`; infinity: `ef` nodes are visited
   const RowFilter* filter = nullptr;  ///< rows that may be found; nullptr: all
   const Cancel& cancel;
@@ -60,7 +59,6 @@ class Walk {
   Result<> visit_all(const WalkRequest& request, Scratch& scratch) const;
   void score_links(std::uint32_t node, float score, Scratch& scratch) const;
   void fetch(std::uint32_t node) const;
-  [[nodiscard]] bool has_left_nodes(const Scratch& scratch) const;
   [[nodiscard]] WalkEnd end_of(const WalkRequest& request, const Scratch& scratch) const;
   [[nodiscard]] double visit_bytes() const;
   void choose(const WalkRequest& request, Scratch& scratch) const;

@@ -58,13 +58,20 @@ TEST(GraphReach, WithoutAShareAWalkIsNotEnded) {
 TEST(GraphReach, ScoresThatOverflowedAreLeftOut) {
   dense::Reach reach;
   reach.reset(2, 0.5F, kDistances);
-  reach.add(std::numeric_limits<float>::quiet_NaN());
+  for (const float score :
+       {std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity,
+        std::numeric_limits<float>::max(), std::numeric_limits<float>::lowest()}) {
+    reach.add(score);
+  }
   reach.add(-4);
   EXPECT_EQ(reach.bound(), -kInfinity);
   reach.add(-2);
   EXPECT_EQ(reach.bound(), -6);
   reach.reset(1, 0.5F, kDistances);
   EXPECT_EQ(reach.bound(), -kInfinity) << "of the walk before";
+  reach.reset(1, 0.5F, {Similarity::kDot, kInfinity, 0});
+  reach.add(4);
+  EXPECT_EQ(reach.bound(), -kInfinity) << "of rows of infinite length";
 }
 
 }  // namespace

@@ -72,13 +72,14 @@ TEST(GraphSearch, TheReachOfAWalkIsItsRecall) {
     const auto all = RowFilter::all(6000);
     double before = 0;
     std::uint64_t work_before = 0;
-    for (const double reach : {0.02, 0.1, 0.4}) {
+    for (const double reach : {0.02, 0.06, 0.15}) {
       const KeyValues params{{"reach", reach}};
       const double recall = mean_recall(index, queries, params, all, 10);
       std::uint64_t work = 0;
       for (const auto& query : queries) {
         const auto found = index.find(query, params, all, 10);
-        EXPECT_EQ(found.work.n_lists, 1U) << "no walk, or not only one";
+        EXPECT_EQ(found.work.n_lists, 1U) << "no walk";
+        EXPECT_LT(found.work.n_rows_scored, 100U) << "not only a walk";
         work += found.work.n_codes_scored;
       }
       EXPECT_GT(recall, before) << describe(schema);
@@ -86,6 +87,59 @@ TEST(GraphSearch, TheReachOfAWalkIsItsRecall) {
       before = recall;
       work_before = work;
     }
+  }
+}
+
+/// Islands of 40 rows: who wants more than one has must not get one's rows alone.
+TEST(GraphSearch, AWalkThatRunsOutOfNodesIsNotTheAnswer) {
+  Random random(kSeed);
+  for (const Metric metric : {Metric::kCosine, Metric::kEuclid}) {
+    const auto schema = dense_schema(32, metric);
+    std::normal_distribution<float> normal;
+    std::vector<float> centres(50 * std::size_t{32});
+    for (float& value : centres) value = normal(random);
+    const auto near = [&](std::size_t island) {
+      PlainVector vector;
+      for (std::size_t d = 0; d < 32; ++d) {
+        vector.values.push_back(centres[island * 32 + d] + 0.001F * normal(random));
+      }
+      return vector;
+    };
+    std::vector<std::optional<PlainVector>> rows;
+    for (std::size_t i = 0; i < 2000; ++i) rows.emplace_back(near(i % 50));
+    const IvfIndex index(make_column(schema, rows), {{"graph", "always"}});
+    for (std::size_t i = 0; i < 10; ++i) {
+      const auto query = make_query(schema, near(i));
+      const auto all = RowFilter::all(2000);
+      const auto found = index.find(query, {}, all, 100);
+      EXPECT_GE(recall_of(found.hits, index.exact(query, all, 100)), 0.9) << describe(schema);
+    }
+  }
+}
+
+/// Under Dot the best rows of unequal lengths are not the nearest, so distances end no walk.
+TEST(GraphSearch, DistancesAreTakenFromScoresOfEvenLengthsOnly) {
+  Random random(kSeed);
+  std::uniform_real_distribution<float> length(0.5F, 2);
+  for (const bool is_even : {true, false}) {
+    auto schema = dense_schema(32, Metric::kDot);
+    std::vector<std::optional<PlainVector>> vectors;
+    const FieldColumn directions = scattered(dense_schema(32, Metric::kCosine), 2000, random);
+    const dense::RowTransform rotation(32, 1);
+    const dense::RowSource source(directions, rotation);
+    for (std::uint32_t i = 0; i < source.n(); ++i) {
+      auto& vector = vectors.emplace_back(PlainVector{});
+      vector->values.resize(32);
+      source.read_stored(i, vector->values.data());
+      const float factor = is_even ? 1 : length(random);
+      for (float& value : vector->values) value *= factor;
+    }
+    const IvfIndex index(make_column(schema, vectors), {{"graph", "always"}});
+    std::uint64_t n_bytes = 0;
+    const auto graph = dense::Graph::open(
+        *index.directory, {64, index.column.n_rows, index.column.n_present, false}, n_bytes);
+    ASSERT_TRUE(graph) << graph.error().to_string();
+    EXPECT_EQ(graph->has_distances(), is_even);
   }
 }
 
