@@ -18,6 +18,9 @@ namespace quiver::index::cost {
 inline constexpr double kUsualEffort = 128;
 /// `effort` from which the sparse index reads all postings.
 inline constexpr double kSparseFullEffort = 512;
+/// Factor on `effort` with fewer dimensions: near rows are spread over more lists, of images over
+/// twice as many, of an encoder's vectors over a few more (docs/decisions/0065).
+inline constexpr double kEffortOfReduced = 1.5;
 /// Largest `effort`; factors beyond it are cut off.
 inline constexpr double kMaxEffort = 1e6;
 

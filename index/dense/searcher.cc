@@ -49,15 +49,17 @@ struct WalkPlan {
   double reach = 0;    ///< share of a `Reach`
 };
 
-WalkPlan plan_of_walk(const Graph& graph, const DenseSearchParams& params, std::size_t k,
+WalkPlan plan_of_walk(const OpenFiles& files, const DenseSearchParams& params, std::size_t k,
                       double selectivity) {
   const auto wanted = static_cast<double>(k);
   const double usual_reach = cost::kWalkReach * std::pow(wanted / 10, cost::kReachExponentOfK);
   double effort = (params.effort == 0 ? 1 : params.effort / cost::kUsualEffort);
   effort *= params.oversampling;
+  if (files.lists.transform().reduction()) effort *= cost::kEffortOfReduced;
   if (params.reach != 0) effort = std::pow(params.reach / usual_reach, 2);
   const double by_effort = (cost::kWalkLength + cost::kWalkLengthPerHit * wanted) * effort;
-  const bool ends_by_number = !graph.has_distances() || (params.ef != 0 && params.reach == 0);
+  const bool ends_by_number =
+      !files.graph->has_distances() || (params.ef != 0 && params.reach == 0);
   WalkPlan plan;
   plan.n_usual = std::max(params.ef != 0 ? params.ef : by_effort, wanted) / selectivity;
   const bool has_room = !ends_by_number && params.ef == 0;
@@ -152,7 +154,7 @@ Ways DenseSearcher::ways_of(const Call& call, const CandidateRequest& request) c
   }
   if (files_.graph) {
     const double n = files_.graph->facts().n;
-    const double n_usual = plan_of_walk(*files_.graph, call.params, request.k, selectivity).n_usual;
+    const double n_usual = plan_of_walk(files_, call.params, request.k, selectivity).n_usual;
     ways.add(Way::kGraph, Walk(*files_.graph, files_.lists).find_bytes(std::min(n_usual, n)));
   }
   return ways;
@@ -236,7 +238,7 @@ Result<DenseSearcher::Found> DenseSearcher::by_graph(const DenseSearchParams& pa
   const double selectivity = files_.lists.selectivity(request.n_allowed);
   const double n = files_.graph->facts().n;
   const Walk walk(*files_.graph, files_.lists);
-  const WalkPlan plan = plan_of_walk(*files_.graph, params, request.k, selectivity);
+  const WalkPlan plan = plan_of_walk(files_, params, request.k, selectivity);
   for (double growth = 1;; growth *= kWalkGrowth) {
     if (request.most_bytes < walk.find_bytes(std::min(growth * plan.n_usual, n))) break;
     // A hard query may not take longer than another way.

@@ -14,9 +14,6 @@ constexpr std::size_t kDepthRowsPerHit = 10;
 /// Default of `stop`. Queries need more than rows do, for which 1 is enough. It took 10 to 15 % off
 /// a search of arxiv-100k from recall .97 on.
 constexpr double kDefaultStop = 1.4;
-/// Factor on `effort` with fewer dimensions: near rows are spread over more lists, of images over
-/// twice as many, of an encoder's vectors over a few more (docs/decisions/0065).
-constexpr double kEffortOfReduced = 1.5;
 /// Codes within a gap grow by this power of the gap. On arxiv-100k 2,630 became 9,930 when the
 /// effort grew from 60 to 192, and the gap by 1.6 (docs/decisions/0018).
 constexpr double kCodesExponent = 3;
@@ -39,7 +36,7 @@ CandidateSearch::CandidateSearch(CandidateCodes codes, Similarity similarity, st
 ListsSearchParams CandidateSearch::settled(ListsSearchParams params, std::size_t k) const {
   const auto wanted = static_cast<double>(std::max<std::size_t>(k, 10));
   double effort = params.effort == 0 ? 1 : params.effort / cost::kUsualEffort;
-  if (transform().reduction()) effort *= kEffortOfReduced;
+  if (transform().reduction()) effort *= cost::kEffortOfReduced;
   // The k-th neighbour lies farther away than the tenth.
   if (params.gap == 0) params.gap = lists_.facts().usual_gap;
   params.gap *= std::pow(effort, 0.4) * std::pow(wanted / 10, 0.1);
