@@ -249,32 +249,27 @@ def generated_sets():
 # Real texts.
 
 def text_files(name, function):
-    return lambda options: made_of_texts(name, function, options)
-
-
-def made_of_texts(name, function, options):
-    root, source = os.environ.get("QUIVER_DATASETS", ""), options.source or "arxiv-100k"
-    texts = Path(root) / source
-    if not existing(texts / "docs.jsonl") or not (texts / "queries.tsv").exists():
-        raise SystemExit(f"{name}: {texts} has no docs.jsonl and queries.tsv; QUIVER_DATASETS is `{root}`")
-    parameters = options.parameters(function)
-    out = options.folder("-".join([name, source, *(f"{k}{v}" for k, v in sorted(parameters.items()))]))
-    with making(out) as making_now:
-        if making_now:
-            (out / "facts.json").write_text(json.dumps(function(out, texts, **parameters)))
-    return Files("dense", "dot", out / "dense.npy", out / "queries.dense.npy")
+    def make(options):
+        root, source = os.environ.get("QUIVER_DATASETS", ""), options.source or "arxiv-100k"
+        texts = Path(root) / source
+        if not existing(texts / "docs.jsonl") or not (texts / "queries.tsv").exists():
+            raise SystemExit(f"{name}: {texts} has no docs.jsonl and queries.tsv; QUIVER_DATASETS is `{root}`")
+        parameters = options.parameters(function)
+        out = options.folder("-".join([name, source, *(f"{k}{v}" for k, v in sorted(parameters.items()))]))
+        with making(out) as making_now:
+            if making_now:
+                (out / "facts.json").write_text(json.dumps(function(out, texts, **parameters)))
+        return Files("dense", "dot", out / "dense.npy", out / "queries.dense.npy")
+    return make
 
 
 def text_sets():
-    yield DataSet("lsa", "vectors of real texts (--source), by TF-IDF and truncated SVD; --set dim=768 or 1024",
-                  " ".join(inspect.getdoc(text_vectors.lsa).split()) + " No encoder made these vectors: they spread over more "
-                  "axes than an encoder's.", text_files("lsa", text_vectors.lsa), True, defaults(text_vectors.lsa))
-    yield DataSet("lsa-words", "rows of `lsa`, single words as queries: out of distribution",
-                  " ".join(inspect.getdoc(text_vectors.lsa_words).split()), text_files("lsa-words", text_vectors.lsa_words), True,
-                  defaults(text_vectors.lsa_words))
-    yield DataSet("terms", "vectors of words and pairs of words of real texts (--source), 100-d",
-                  " ".join(inspect.getdoc(text_vectors.terms).split()), text_files("terms", text_vectors.terms), True,
-                  defaults(text_vectors.terms))
+    for name, function, title in (
+            ("lsa", text_vectors.lsa, "vectors of real texts (--source), by TF-IDF and truncated SVD; --set dim=768 or 1024"),
+            ("lsa-words", text_vectors.lsa_words, "rows of `lsa`, single words as queries: out of distribution"),
+            ("terms", text_vectors.terms, "vectors of words and pairs of words of real texts (--source), 100-d")):
+        about = " ".join(inspect.getdoc(function).split()) + " No encoder made these vectors: they spread over more axes than an encoder's."
+        yield DataSet(name, title, about, text_files(name, function), True, defaults(function))
 
 
 def document(function):

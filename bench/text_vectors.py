@@ -42,7 +42,7 @@ def models(dim, seed, **choice):
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
     except ImportError:
-        raise SystemExit("lsa: needs scikit-learn from PyPI (pip install scikit-learn)") from None
+        raise SystemExit("vectors of texts need scikit-learn from PyPI (pip install scikit-learn)") from None
     words = TfidfVectorizer(sublinear_tf=True, min_df=LEAST_DOCUMENTS, max_df=MOST_DOCUMENTS, dtype=np.float32, **choice)
     return words, TruncatedSVD(dim, n_iter=POWER_ITERATIONS, random_state=seed)
 

@@ -1,8 +1,5 @@
 #include "index/prepared_query.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "index/stored_rows.h"
 #include "kernels/kernels.h"
 

@@ -40,18 +40,10 @@ bool is_small(DType dtype) { return bits_per_value(dtype) <= 8; }
 /// True if rows are about equally long. Under Dot the longest rows score best, and a graph of
 /// distances does not lead to them.
 bool has_even_lengths(const RowSource& source) {
-  constexpr std::uint32_t kComparedLengths = 1000;
-  std::vector<float> row(source.dim());
-  double least = 0;
-  double most = 0;
-  const std::uint32_t n = std::min(source.n(), kComparedLengths);
-  for (std::uint32_t j = 0; j < n; ++j) {
-    source.read(static_cast<std::uint32_t>(std::uint64_t{source.n()} * j / n), row.data());
-    const double norm = kernels().convert.norm(row.data(), row.size());
-    least = j == 0 ? norm : std::min(least, norm);
-    most = std::max(most, norm);
-  }
-  return most <= least * kMaxLengthRatio;
+  const auto lengths = sampled_lengths(source);
+  if (lengths.empty()) return true;
+  const auto [least, most] = std::minmax_element(lengths.begin(), lengths.end());
+  return *most <= *least * kMaxLengthRatio;
 }
 
 /// True if more than kMaxEqualRows rows are equal: no row would link to most of them.

@@ -25,8 +25,8 @@ struct TrialFacts {
 };
 
 /// Measures the index of `column` in `out` and writes the result to `trial.qvx`. If
-/// `may_drop_graph`, removes a graph with too little recall if the lists find enough for less. The
-/// bytes do not depend on the number of threads.
+/// `may_drop_graph`, removes a graph with too little recall if the lists find enough for no more,
+/// or if no effort is enough. The bytes do not depend on the number of threads.
 [[nodiscard]] Result<> try_out(const FieldColumn& column, bool may_drop_graph,
                                const BuildContext& context, Directory& out);
 

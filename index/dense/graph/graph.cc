@@ -36,23 +36,17 @@ constexpr std::size_t kLinkCodeBytesPerWrite = 8UL << 20;
 constexpr double kLinksShareOfBuild = 0.85;
 
 /// Greatest `variation_of` with which distances follow from scores.
-constexpr float kLeastDistances = 0.25F;
+constexpr float kMostVariation = 0.25F;
 
 /// Standard deviation of the squared lengths of rows, as a share of `spread` squared.
 float variation_of(const RowSource& source, float spread) {
-  constexpr std::uint32_t kComparedRows = 1000;
-  const std::uint32_t n = std::min(source.n(), kComparedRows);
-  std::vector<float> row(source.dim());
-  std::vector<double> squares(n);
-  for (std::uint32_t j = 0; j < n; ++j) {
-    source.read(static_cast<std::uint32_t>(std::uint64_t{source.n()} * j / n), row.data());
-    const double norm = kernels().convert.norm(row.data(), row.size());
-    squares[j] = norm * norm;
-  }
-  const double mean = std::accumulate(squares.begin(), squares.end(), 0.0) / std::max(1U, n);
+  auto squares = sampled_lengths(source);
+  for (double& length : squares) length *= length;
+  const auto n = static_cast<double>(std::max<std::size_t>(1, squares.size()));
+  const double mean = std::accumulate(squares.begin(), squares.end(), 0.0) / n;
   double sum = 0;
   for (const double square : squares) sum += (square - mean) * (square - mean);
-  return static_cast<float>(std::sqrt(sum / std::max(1U, n)) / (double{spread} * spread));
+  return static_cast<float>(std::sqrt(sum / n) / (double{spread} * spread));
 }
 
 Result<> write_links(const RowSource& source, const Links& links, const LinkParams& params,
@@ -174,7 +168,7 @@ Result<Graph> Graph::open(const Directory& directory, const GraphColumn& column,
 Result<> Graph::read_variation(const SectionReader& reader) {
   if (has_distances_ || !reader.has(kGraphVariation)) return {};
   QV_TRY(const auto variation, reader.get<float>(kGraphVariation, 0, 1));
-  has_distances_ = variation[0] <= kLeastDistances;
+  has_distances_ = variation[0] <= kMostVariation;
   return {};
 }
 

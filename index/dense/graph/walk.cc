@@ -46,10 +46,9 @@ struct Walk::Scratch {
   std::vector<std::uint64_t> seen;   ///< a bit for each node
   std::vector<std::uint32_t> nodes;  ///< nodes whose bit is set
   std::size_t n_visited = 0;
-  bool has_left_nodes = false;   ///< a linked node is beyond the reach
-  bool is_beyond_reach = false;  ///< all nodes within reach were visited
-  std::vector<Visit> visits;     ///< allowed rows
-  std::vector<float> denied;     ///< scores of visited rows that are not allowed
+  bool has_left_nodes = false;  ///< a node is beyond the reach
+  std::vector<Visit> visits;    ///< allowed rows
+  std::vector<float> denied;    ///< scores of visited rows that are not allowed
   std::vector<std::uint32_t> rows;
 
   /// True the first time a node is seen.
@@ -81,7 +80,6 @@ void Walk::prepare(const WalkRequest& request, Scratch& scratch) const {
   scratch.nodes.clear();
   scratch.n_visited = 0;
   scratch.has_left_nodes = false;
-  scratch.is_beyond_reach = false;
   const auto& facts = lists_.lists().facts();
   scratch.reach.reset(
       request.k, request.reach,
@@ -113,7 +111,7 @@ Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
   const auto between = static_cast<std::size_t>(kBytesPerPoll / visit_bytes()) + 1;
   for (; scratch.n_visited < request.ef && !scratch.beam.empty(); ++scratch.n_visited) {
     if (scratch.beam.next_score() < scratch.reach.bound()) {
-      scratch.is_beyond_reach = true;
+      scratch.has_left_nodes = true;
       return {};
     }
     const std::uint32_t node = scratch.beam.take();
@@ -133,8 +131,6 @@ Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
     score_links(node, visit.score, scratch);
     scratch.beam.for_next([this](std::uint32_t next) { fetch(next); });
   }
-  // A walk that has left none has seen all that it can get to.
-  scratch.is_beyond_reach = scratch.n_visited < request.ef && scratch.has_left_nodes;
   return {};
 }
 
@@ -166,9 +162,9 @@ void Walk::fetch(std::uint32_t node) const {
 /// The nearer half of the visited rows are usually the nearest rows of all; the farther half are
 /// found by chance. So the k-th allowed row must lie in the nearer half.
 WalkEnd Walk::end_of(const WalkRequest& request, const Scratch& scratch) const {
-  if (scratch.is_beyond_reach) return WalkEnd::kThere;
   if (scratch.n_visited < std::min<std::size_t>(request.ef, graph_.facts().n)) {
-    return WalkEnd::kStuck;
+    // A walk that has left no node has seen all that it can get to.
+    return scratch.has_left_nodes ? WalkEnd::kThere : WalkEnd::kStuck;
   }
   if (scratch.visits.size() < request.k) return WalkEnd::kTooShort;
   const float kth = scratch.visits[request.k - 1].score;

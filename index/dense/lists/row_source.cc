@@ -2,6 +2,7 @@
 
 #include "index/parallel.h"
 #include "index/stored_rows.h"
+#include "kernels/kernels.h"
 
 namespace quiver::index::dense {
 
@@ -59,6 +60,18 @@ void RowSource::keep(const BuildContext& context) {
     }
   });
   kept_ = std::move(all);
+}
+
+std::vector<double> sampled_lengths(const RowSource& source) {
+  constexpr std::uint32_t kMostRows = 1000;
+  std::vector<double> lengths(std::min(source.n(), kMostRows));
+  std::vector<float> row(source.dim());
+  for (std::size_t j = 0; j < lengths.size(); ++j) {
+    source.read(static_cast<std::uint32_t>(std::uint64_t{source.n()} * j / lengths.size()),
+                row.data());
+    lengths[j] = kernels().convert.norm(row.data(), row.size());
+  }
+  return lengths;
 }
 
 }  // namespace quiver::index::dense

@@ -50,6 +50,9 @@ class RowSource {
   std::vector<float> kept_;  ///< `[n, dim]`, or empty
 };
 
+/// Euclidean lengths of up to 1,000 rows, spread over the source.
+[[nodiscard]] std::vector<double> sampled_lengths(const RowSource& source);
+
 /// Rows `[first, end)` of the column; `[begin, next)` are those of the source among them.
 struct RowBlock {
   std::uint32_t first = 0, end = 0;

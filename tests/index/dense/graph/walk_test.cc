@@ -35,13 +35,24 @@ std::vector<PreparedQuery> queries_like(const FieldSchema& schema, Random& rando
   return queries;
 }
 
+struct Walked {
+  FieldSchema schema;
+  IvfIndex index;
+  std::vector<PreparedQuery> queries;
+};
+
+/// 6,000 rows that lie nowhere near each other, with a graph.
+Walked walked(Metric metric, Random& random) {
+  const auto schema = dense_schema(32, metric);
+  return {schema, IvfIndex(scattered(schema, 6000, random), {{"graph", "always"}}),
+          queries_like(schema, random)};
+}
+
 /// Rows that lie nowhere near each other are the case that it is for.
 TEST(GraphSearch, FindsTheNearestOfScatteredRows) {
   Random random(kSeed);
   for (const Metric metric : {Metric::kCosine, Metric::kEuclid}) {
-    const auto schema = dense_schema(32, metric);
-    const IvfIndex index(scattered(schema, 6000, random), {{"graph", "always"}});
-    const auto queries = queries_like(schema, random);
+    const auto [schema, index, queries] = walked(metric, random);
     const auto all = RowFilter::all(6000);
     double before = 0;
     std::uint64_t work_before = 0;
@@ -66,9 +77,7 @@ TEST(GraphSearch, FindsTheNearestOfScatteredRows) {
 TEST(GraphSearch, TheReachOfAWalkIsItsRecall) {
   Random random(kSeed);
   for (const Metric metric : {Metric::kCosine, Metric::kEuclid}) {
-    const auto schema = dense_schema(32, metric);
-    const IvfIndex index(scattered(schema, 6000, random), {{"graph", "always"}});
-    const auto queries = queries_like(schema, random);
+    const auto [schema, index, queries] = walked(metric, random);
     const auto all = RowFilter::all(6000);
     double before = 0;
     std::uint64_t work_before = 0;
