@@ -213,12 +213,12 @@ def real_rows(files):
 def jittered_files(name, kind, function, base, queries):
     def make(options):
         source = options.source or f"arxiv-3k/{kind}"
-        real = catalog()[source].files(options)
+        real = catalog()[source].files(options.of_source())
         if real.kind != kind:
             raise SystemExit(f"{name}: the source {source} is {real.kind}, wanted {kind}")
         parameters = options.parameters(function)
-        tag = "-".join([source.replace("/", "-"), *(f"{k}{v}" for k, v in sorted(parameters.items()))])
-        out = options.folder(f"{name}-{tag}")
+        numbers = sorted(options.source_set.items()) + sorted(parameters.items())
+        out = options.folder("-".join([name, source.replace("/", "-"), *(f"{k}{v}" for k, v in numbers)]))
         with making(out) as making_now:
             if making_now:
                 rows, wanted = real_rows(real)
@@ -365,10 +365,17 @@ def page(data_set, options):
 # The command line.
 
 class Options:
-    def __init__(self, cache=None, rows=100_000, seed=1, set=(), source=None):
+    def __init__(self, cache=None, rows=100_000, seed=1, set=(), source=None, source_set=()):
         root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         self.cache = Path(cache) if cache else Path(root) / "quiver" / "datasets"
-        self.rows, self.seed, self.set, self.source = rows, seed, dict(s.split("=", 1) for s in set), source
+        self.rows, self.seed, self.source = rows, seed, source
+        self.set, self.source_set = (dict(s.split("=", 1) for s in given) for given in (set, source_set))
+
+    def of_source(self):
+        """Returns the options of the set that `source` names."""
+        found = Options(self.cache)
+        found.set = self.source_set
+        return found
 
     def folder(self, name):
         return self.cache / name
@@ -406,6 +413,7 @@ def main():
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of a generator")
     parser.add_argument("--source", help="real rows for `jittered` and `jittered-tokens`, default arxiv-3k; texts for `lsa`, "
                                          "default arxiv-100k")
+    parser.add_argument("--source-set", action="append", default=[], metavar="NAME=VALUE", help="parameter of a generated --source")
     parser.add_argument("--queries", choices=["report", "tune", "all"], default="report",
                         help="of 2,000 queries or more: rows 1000:2000, rows 0:1000, all")
     parser.add_argument("--cache")
@@ -417,7 +425,7 @@ def main():
         return
     if a.name not in sets:
         parser.error(f"no data set `{a.name}`; one of {', '.join(sets)}")
-    options = Options(a.cache, a.rows, a.seed, a.set, a.source)
+    options = Options(a.cache, a.rows, a.seed, a.set, a.source, a.source_set)
     if a.command == "info":
         print(page(sets[a.name], options))
     else:

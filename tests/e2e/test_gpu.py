@@ -204,8 +204,10 @@ def test_a_device_that_answers_wrong_is_found_out(new_server):
         return gpu(device)["devices"][0]["status"] == "lost"
 
     assert comes_true(is_lost, 60), gpu(device)
-    assert gpu(device)["devices"][0]["different_queries"] >= 3
-    assert "gpu_check_differences_total{device=\"0\"} 3" in device.request("GET", "/metrics").text
+    different = gpu(device)["devices"][0]["different_queries"]
+    assert different >= 3  # a search of several parts may be checked more than once after the third
+    metric = f"gpu_check_differences_total{{device=\"0\"}} {different}\n"
+    assert metric in device.request("GET", "/metrics").text
     for query in queries(20, 9):
         assert hits(device, query) == hits(plain, query), query
     assert "did not name rows that are among the best" in device.log.read_text()
