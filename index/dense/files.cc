@@ -110,8 +110,8 @@ bool takes_over(const std::optional<Start>& start, const RowTransform& transform
 
 /// Writes the graph if the parameters want one. One that nobody asked for is left out if there is
 /// no memory for it: searches then read the lists.
-Result<> write_graph(const RowSource& source, const DenseBuildParams& params,
-                     const BuildContext& context, Directory& out) {
+Result<> write_graph(RowSource& source, const DenseBuildParams& params, const BuildContext& context,
+                     Directory& out) {
   const FieldColumn& column = source.column();
   QV_TRY(const auto lists, open_lists_of(column, out));
   const auto& facts = lists.candidates.lists().facts();
@@ -128,6 +128,7 @@ Result<> write_graph(const RowSource& source, const DenseBuildParams& params,
     }
     memory = *std::move(promise);
   }
+  source.keep(context);
   return Graph::write(source, lists.candidates, links,
                       part_of(context, column.n_rows, kListsShareOfBuild, 1), out);
 }
@@ -158,7 +159,7 @@ Result<> write_files(const FieldColumn& column, const DenseBuildParams& params,
   QV_TRY(const RowTransform transform,
          choose_transform(column, params, start ? &start->transform : nullptr, context));
   RowSource source(column, transform);
-  source.keep(context);
+  if (transform.reduction()) source.keep(context);
   auto of_lists = static_cast<const ListsBuildParams&>(params);
   // Second codes save reading rows, and these are no larger than the codes.
   const bool has_small_rows = is_small(column.dense().dtype) && !transform.reduction();

@@ -103,13 +103,15 @@ class CodeWriter {
   }
 
   void encode(std::uint32_t i, BlockWriter& node) const {
-    std::vector<float> centre(source_.dim());
-    std::vector<float> row(source_.dim());
-    source_.read(i, centre.data());
+    const std::size_t dim = source_.dim();
+    std::vector<float> buffer(2 * dim);
+    const std::span centre(source_.view(i, buffer.data()), dim);
     const auto links = links_.of(i);
+    for (const std::uint32_t to : links) {
+      if (to != kNoLink) source_.prefetch(to);
+    }
     for (std::size_t j = 0; j < links.size() && links[j] != kNoLink; ++j) {
-      source_.read(links[j], row.data());
-      node.write(j, row, centre);
+      node.write(j, {source_.view(links[j], &buffer[dim]), dim}, centre);
     }
   }
 

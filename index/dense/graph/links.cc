@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/bitset.h"
 #include "base/mutex.h"
 #include "base/result.h"
 #include "index/parallel.h"
@@ -66,7 +67,7 @@ class Chooser {
   struct Near {
     float score = 0;  ///< negative squared distance
     std::uint32_t row = 0;
-    std::uint32_t place = 0;  ///< index in `vectors_`
+    std::uint32_t place = 0;  ///< in `vectors_`
     bool is_taken = false;
   };
 
@@ -76,25 +77,36 @@ class Chooser {
     return static_cast<std::size_t>(first - near_.begin());
   }
 
-  void score(const float* row) {
+  [[nodiscard]] const float* vector(std::uint32_t place) const {
+    return vectors_ + std::size_t{place} * source_.dim();
+  }
+
+  /// Scores the vectors at `places`, in their order.
+  void score(const float* row, std::span<const std::uint32_t> places) {
     const std::size_t dim = source_.dim();
-    kernel_.many(row, dim, reinterpret_cast<const std::byte*>(vectors_.data()), dim * sizeof(float),
-                 scores_.size(), scores_.data());
+    scores_.resize(places.size());
+    kernel_.gather(row, dim, reinterpret_cast<const std::byte*>(vectors_), dim * sizeof(float),
+                   places.data(), places.size(), scores_.data());
   }
 
   /// Takes the rows that are no nearer to a taken row than to the row itself. Writes after the
   /// first `n` of `out`; returns the new number.
   std::size_t take_diverse(std::span<Near> nearest, std::span<std::uint32_t> out, std::size_t n) {
-    hidden_.assign(scores_.size(), 0);
-    for (Near& near : nearest) {
-      if (n == out.size()) break;
-      if (hidden_[near.place] != 0) continue;
-      near.is_taken = true;
-      out[n++] = near.row;
-      score(&vectors_[near.place * source_.dim()]);
-      for (const Near& other : nearest) {
-        if (scores_[other.place] > other.score) hidden_[other.place] = 1;
+    left_.resize(nearest.size());
+    std::iota(left_.begin(), left_.end(), 0U);
+    while (!left_.empty() && n < out.size()) {
+      Near& taken = nearest[left_.front()];
+      taken.is_taken = true;
+      out[n++] = taken.row;
+      left_.erase(left_.begin());
+      places_.clear();
+      for (const std::uint32_t j : left_) places_.push_back(nearest[j].place);
+      score(vector(taken.place), places_);
+      std::size_t n_left = 0;
+      for (std::size_t j = 0; j < left_.size(); ++j) {
+        if (!(scores_[j] > nearest[left_[j]].score)) left_[n_left++] = left_[j];
       }
+      left_.resize(n_left);
     }
     return n;
   }
@@ -102,25 +114,31 @@ class Chooser {
   const RowSource& source_;
   const DenseKernels& kernel_;
   std::vector<float> row_;
-  std::vector<float> vectors_;
+  std::vector<float> read_;         ///< candidates, where the source keeps no rows
+  const float* vectors_ = nullptr;  ///< kept rows, or `read_`
+  std::vector<std::uint32_t> places_;
   std::vector<float> scores_;
   std::vector<Near> near_;
-  std::vector<std::uint8_t> hidden_;
+  std::vector<std::uint32_t> left_;  ///< candidates that may still be taken
 };
 
 void Chooser::order(std::uint32_t i, std::span<const std::uint32_t> near) {
   const std::size_t dim = source_.dim();
-  source_.read(i, row_.data());
-  vectors_.resize(near.size() * dim);
-  scores_.resize(near.size());
-  for (std::size_t j = 0; j < near.size(); ++j) source_.read(near[j], &vectors_[j * dim]);
-  score(row_.data());
+  places_.assign(near.begin(), near.end());
+  vectors_ = source_.kept().data();
+  if (source_.kept().empty()) {
+    read_.resize(near.size() * dim);
+    for (std::size_t j = 0; j < near.size(); ++j) source_.read(near[j], &read_[j * dim]);
+    std::iota(places_.begin(), places_.end(), 0U);
+    vectors_ = read_.data();
+  }
+  score(source_.view(i, row_.data()), places_);
   near_.clear();
   for (std::uint32_t j = 0; j < near.size(); ++j) {
     // Overflow gives NaN.
     const float score =
         std::isnan(scores_[j]) ? -std::numeric_limits<float>::infinity() : scores_[j];
-    near_.push_back({score, near[j], j});
+    near_.push_back({score, near[j], places_[j]});
   }
   std::sort(near_.begin(), near_.end(), [](const Near& a, const Near& b) {
     return a.score != b.score ? a.score > b.score : a.row < b.row;
@@ -205,7 +223,8 @@ class LinkBuilder {
         lists_(lists),
         params_(params),
         context_(context),
-        numbers_(source.numbers()) {}
+        numbers_(source.numbers()),
+        order_(order_of_lists()) {}
 
   Result<Links> build() {
     Links near;
@@ -224,6 +243,22 @@ class LinkBuilder {
   }
 
  private:
+  /// All rows, list by list: near rows have the same candidates, and read them while caches hold
+  /// them.
+  [[nodiscard]] std::vector<std::uint32_t> order_of_lists() const {
+    std::vector<std::uint32_t> order;
+    order.reserve(source_.n());
+    Bitset seen(source_.n());
+    const auto add = [&](std::uint32_t i) {
+      if (seen.test(i)) return;  // a row may be in two lists
+      seen.set(i);
+      order.push_back(i);
+    };
+    for (const std::uint32_t row : lists_.lists().rows()) add(numbers_[row]);
+    for (std::uint32_t i = 0; i < source_.n(); ++i) add(i);
+    return order;
+  }
+
   /// Calls `fn(i, chooser, out)` for each row, on all threads; returns the links.
   template <class F>
   Result<Links> pass(F&& fn) {
@@ -234,7 +269,8 @@ class LinkBuilder {
       Chooser chooser(source_);
       const auto first = static_cast<std::uint32_t>(task * kLinkedRowsPerTask);
       const std::uint32_t end = std::min(source_.n(), first + kLinkedRowsPerTask);
-      for (std::uint32_t i = first; i < end; ++i) {
+      for (std::uint32_t place = first; place < end; ++place) {
+        const std::uint32_t i = order_[place];
         const std::size_t at = std::size_t{i} * params_.degree;
         auto done = context_.cancel.check();
         if (done) done = fn(i, chooser, std::span(links.rows).subspan(at, params_.degree));
@@ -326,6 +362,7 @@ class LinkBuilder {
   const LinkParams& params_;
   const BuildContext& context_;
   std::vector<std::uint32_t> numbers_;
+  std::vector<std::uint32_t> order_;
   std::atomic<std::uint64_t> n_done_ = 0;
   Mutex mutex_;
   Result<> status_;

@@ -9,20 +9,33 @@
 #include "encoders/codes/rabitq.h"
 
 namespace quiver::index::dense {
+namespace {
+
+/// Sum of `term(d)` for each d below `n`, a multiple of 8. Eight sums, because an addition waits
+/// for the one before it.
+template <class F>
+double sum_of(std::size_t n, F&& term) {
+  constexpr std::size_t kSums = 8;
+  double sums[kSums] = {};
+  for (std::size_t d = 0; d < n; d += kSums) {
+    for (std::size_t j = 0; j < kSums; ++j) sums[j] += term(d + j);
+  }
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
+}  // namespace
 
 ResidualCode ResidualCoder::code(std::span<const float> x, std::span<const float> centre,
                                  std::uint32_t n_bits, std::uint8_t* codes) {
   const std::size_t dim = x.size();
   residual_.resize(dim);
-  double centre_dot_residual = 0;
-  for (std::size_t d = 0; d < dim; ++d) {
-    residual_[d] = x[d] - centre[d];
-    centre_dot_residual += static_cast<double>(centre[d]) * residual_[d];
-  }
+  for (std::size_t d = 0; d < dim; ++d) residual_[d] = x[d] - centre[d];
+  const double centre_dot_residual =
+      sum_of(dim, [&](std::size_t d) { return static_cast<double>(centre[d]) * residual_[d]; });
   const auto factors = encoders::rabitq_encode(residual_, n_bits, codes);
   const double middle = ((1U << n_bits) - 1) / 2.0;
-  double centre_dot_code = 0;
-  for (std::size_t d = 0; d < dim; ++d) centre_dot_code += centre[d] * (codes[d] - middle);
+  const double centre_dot_code =
+      sum_of(dim, [&](std::size_t d) { return centre[d] * (codes[d] - middle); });
   const double f = factors.scale();
   const bool is_distance = similarity_ == Similarity::kNegL2Squared;
   ResidualCode row;

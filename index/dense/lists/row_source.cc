@@ -1,5 +1,6 @@
 #include "index/dense/lists/row_source.h"
 
+#include "base/prefetch.h"
 #include "index/parallel.h"
 #include "index/stored_rows.h"
 #include "kernels/kernels.h"
@@ -39,6 +40,15 @@ void RowSource::read(std::uint32_t i, float* out) const {
   transform_.apply_to_row(values.data(), out);
 }
 
+void RowSource::prefetch(std::uint32_t i) const {
+  if (!kept_.empty()) {
+    prefetch_bytes<Nearness::kL2>(&kept_[std::size_t{i} * dim()], dim() * sizeof(float));
+  } else {
+    const DenseColumn& column = column_.dense();
+    prefetch_bytes<Nearness::kL2>(column.rows().row(rows_[i]), column.stride());
+  }
+}
+
 void RowSource::read_as_query(std::uint32_t i, float* out) const {
   std::vector<float> values(column_.dense().dim);
   read_normal(i, values.data());
@@ -47,9 +57,9 @@ void RowSource::read_as_query(std::uint32_t i, float* out) const {
 
 void RowSource::keep(const BuildContext& context) {
   constexpr std::uint32_t kRowsPerTask = 256;
-  if (!transform_.reduction() || n() == 0) return;
+  if (!kept_.empty() || n() == 0) return;
   const std::size_t n_values = std::size_t{n()} * dim();
-  auto promise = process_memory().promise(n_values * sizeof(float), "reduced rows of a build");
+  auto promise = process_memory().promise(n_values * sizeof(float), "transformed rows of a build");
   if (!promise) return;
   memory_ = *std::move(promise);
   std::vector<float> all(n_values);

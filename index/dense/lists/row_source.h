@@ -19,14 +19,24 @@ class RowSource {
  public:
   RowSource(const FieldColumn& column, const RowTransform& transform);
 
-  /// Transforms all rows and keeps them, if they are reduced and there is memory for it: a build
-  /// reads each row many times. Before any other thread reads.
+  /// Transforms all rows and keeps them, if there is memory for it: for builds that read each row
+  /// many times. Before any other thread reads.
   void keep(const BuildContext& context);
 
   [[nodiscard]] std::uint32_t dim() const { return transform_.padded_dim(); }
   [[nodiscard]] const RowTransform& transform() const { return transform_; }
   /// Writes the `i`-th row that has a vector to `out`, `[dim()]`.
   void read(std::uint32_t i, float* out) const;
+  /// The `i`-th row: a kept one, else `buffer`, `[dim()]`, to which it is written.
+  [[nodiscard]] const float* view(std::uint32_t i, float* buffer) const {
+    if (!kept_.empty()) return &kept_[std::size_t{i} * dim()];
+    read(i, buffer);
+    return buffer;
+  }
+  /// The rows that `keep` kept, `[n(), dim()]`, or empty.
+  [[nodiscard]] std::span<const float> kept() const { return kept_; }
+  /// Fetches what `read` of the row needs.
+  void prefetch(std::uint32_t i) const;
   /// The same row as the transform maps a query.
   void read_as_query(std::uint32_t i, float* out) const;
   [[nodiscard]] std::uint32_t n() const { return static_cast<std::uint32_t>(rows_.size()); }

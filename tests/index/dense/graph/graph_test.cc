@@ -33,6 +33,30 @@ TEST(GraphFile, TheSameBytesForAnyNumberOfThreads) {
   }
 }
 
+/// Builds keep the transformed rows where there is memory for it.
+TEST(GraphFile, TheSameBytesWhetherRowsAreKept) {
+  Random random(kSeed);
+  Clumps clumps(dense_schema(24), 20, random);
+  const FieldColumn column = clumps.column(2000, 0.95, 0.05);
+  const auto built = make_memory_directory();
+  build_ivf(column, with_graph(), *built);
+  const auto lists =
+      dense::open_lists(*built, {column.schema, column.n_rows, column.n_present}).value();
+  const dense::LinkParams params{.degree = 16, .bits = 2};
+  const Cancel cancel;
+  const BuildContext context{nullptr, cancel, kSeed, nullptr};
+  for (const bool keeps : {false, true}) {
+    dense::RowSource source(column, lists.candidates.transform());
+    if (keeps) source.keep(context);
+    EXPECT_EQ(source.kept().empty(), !keeps);
+    const auto written = make_memory_directory();
+    ASSERT_TRUE(dense::Graph::write(source, lists.candidates, params, context, *written));
+    for (const char* name : kFiles) {
+      EXPECT_TRUE(bytes_of_file(*built, name) == bytes_of_file(*written, name)) << name;
+    }
+  }
+}
+
 /// A column by arithmetic alone, the same with every library.
 FieldColumn golden_column() {
   std::uint32_t state = 1;
