@@ -166,7 +166,7 @@ void declare_memory(std::vector<Key>& keys) {
                   "See reliability.md.",
                   kMiB);
   section.integer("huge_pages_mb", QV_AT(held_memory_bytes), {.max = 1 << 20},
-                  "Copies of large dense indexes in huge pages, an eighth of the limit at most.",
+                  "Copies of large dense indexes in huge pages, a quarter of the limit at most.",
                   "Searches of indexes that are larger than the processor's caches become up to a "
                   "sixth faster. 0: no copies.",
                   kMiB);

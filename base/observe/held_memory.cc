@@ -8,6 +8,7 @@ namespace {
 /// Copies are made while no more than half of the memory limit is used, and given up when five
 /// eighths are.
 constexpr std::uint64_t kParts = 8;
+constexpr std::uint64_t kPartsHeld = 2;
 constexpr std::uint64_t kPartsForCopies = 4;
 constexpr std::uint64_t kPartsUntilGivenUp = 5;
 
@@ -21,7 +22,7 @@ bool uses_less(std::uint64_t parts, std::uint64_t n_bytes) {
 }  // namespace
 
 std::uint64_t usual_held_memory_limit(std::uint64_t memory_limit_bytes) {
-  return memory_limit_bytes / kParts;
+  return memory_limit_bytes / kParts * kPartsHeld;
 }
 
 void HeldMemory::set_limit(std::uint64_t n_bytes) {

@@ -28,7 +28,7 @@ class HeldMemory {
 };
 
 [[nodiscard]] HeldMemory& held_memory();
-/// An eighth of `memory_limit_bytes`.
+/// A quarter of `memory_limit_bytes`.
 [[nodiscard]] std::uint64_t usual_held_memory_limit(std::uint64_t memory_limit_bytes);
 
 }  // namespace quiver

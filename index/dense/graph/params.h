@@ -11,7 +11,7 @@ struct LinkParams {
   /// Bits per dimension of the codes beside the links.
   std::uint32_t bits = 2;
   /// Near rows among which a row's links are chosen.
-  std::uint32_t candidates = 64;
+  std::uint32_t candidates = 128;
   /// `effort` of the search for them.
   std::uint32_t effort = 48;
 };

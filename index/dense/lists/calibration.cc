@@ -16,6 +16,9 @@ constexpr std::size_t kNearestForDepth = 100;
 /// Share of neighbours within the gap. Real queries lie farther from the rows than rows do, so they
 /// find less.
 constexpr double kCoveredShare = 0.99;
+/// Share of the lists within the gap whose regions are compared. More make a search slower than
+/// the lists that are missed.
+constexpr double kShareInRegions = 0.9;
 /// Gap without calibration.
 constexpr float kDefaultGap = 0.25F;
 
@@ -54,28 +57,43 @@ Result<> find_neighbours(const RowSource& source, CalibrationSample& sample,
                                            work);
 }
 
-/// Writes to `gaps` how far each list's key is below the best one, in `gap_unit`s, for row `row` as
-/// the query. Returns how far the score of row `other` is above the best key.
-float measure_gaps(const RowSource& source, std::uint32_t row, std::uint32_t other,
-                   const ListView& lists, const PartitionFacts& facts, std::span<float> gaps) {
-  const std::uint32_t dim = source.dim();
-  const Similarity similarity = similarity_of(source.column().schema.metric);
-  const auto& kernel = kernels().dense(similarity, RowType::kF32);
-  std::vector<float> values(dim);
-  std::vector<float> other_values(dim);
+/// A row as a query that lists are compared with.
+std::vector<float> query_of(const RowSource& source, std::uint32_t row,
+                            const PartitionFacts& facts) {
+  std::vector<float> values(source.dim());
   source.read_as_query(row, values.data());
-  source.read(other, other_values.data());
-  stretch(similarity, facts.length, values);
-  const float score =
-      kernel.one(values.data(), dim, reinterpret_cast<const std::byte*>(other_values.data()));
-  kernel.many(values.data(), dim, reinterpret_cast<const std::byte*>(lists.centroids.data()),
-              dim * sizeof(float), gaps.size(), gaps.data());
-  for (std::size_t list = 0; list < gaps.size(); ++list) {
-    gaps[list] = list_key(similarity, gaps[list], lists.reaches[list]);
-  }
+  stretch(similarity_of(source.column().schema.metric), facts.length, values);
+  return values;
+}
+
+/// Writes to `gaps` how far the key of each centroid is below the best one, in `gap_unit`s. Returns
+/// the best key.
+float measure_gaps(Similarity similarity, std::span<const float> query,
+                   std::span<const float> centroids, std::span<const float> reaches,
+                   const PartitionFacts& facts, std::span<float> gaps) {
+  const std::size_t dim = query.size();
+  kernels()
+      .dense(similarity, RowType::kF32)
+      .many(query.data(), dim, reinterpret_cast<const std::byte*>(centroids.data()),
+            dim * sizeof(float), gaps.size(), gaps.data());
+  for (std::size_t i = 0; i < gaps.size(); ++i) gaps[i] = list_key(similarity, gaps[i], reaches[i]);
   const float best = *std::max_element(gaps.begin(), gaps.end());
   const float unit = gap_unit(similarity, best, facts);
   for (float& gap : gaps) gap = unit > 0 ? (best - gap) / unit : 0;
+  return best;
+}
+
+/// How far the score of row `other` is above the key `best`, in `gap_unit`s.
+float rise_of(const RowSource& source, std::span<const float> query, std::uint32_t other,
+              float best, const PartitionFacts& facts) {
+  const Similarity similarity = similarity_of(source.column().schema.metric);
+  std::vector<float> values(source.dim());
+  source.read(other, values.data());
+  const float score =
+      kernels()
+          .dense(similarity, RowType::kF32)
+          .one(query.data(), query.size(), reinterpret_cast<const std::byte*>(values.data()));
+  const float unit = gap_unit(similarity, best, facts);
   return unit > 0 ? (score - best) / unit : 0;
 }
 
@@ -101,6 +119,26 @@ std::uint32_t codes_within(float gap, std::span<const float> gaps,
   return static_cast<std::uint32_t>(sum / std::max<std::size_t>(1, gaps.size() / sizes.size()));
 }
 
+/// `UsualSearch::region_gap`. `list_gaps`: `[n, n_lists]`.
+float region_gap_of(const RowSource& source, const CalibrationSample& sample, const ListView& lists,
+                    const PartitionFacts& facts, std::span<const float> list_gaps, float gap) {
+  const Regions& regions = lists.regions;
+  const Similarity similarity = similarity_of(source.column().schema.metric);
+  std::vector<float> gaps(regions.n());
+  std::vector<float> differences;
+  for (const std::uint32_t row : sample.rows) {
+    measure_gaps(similarity, query_of(source, row, facts), regions.centroids, regions.reaches,
+                 facts, gaps);
+    for (std::size_t i = 0; i < regions.n(); ++i) {
+      for (std::uint32_t list = regions.first_list[i]; list < regions.first_list[i + 1]; ++list) {
+        if (list_gaps[list] <= gap) differences.push_back(gaps[i] - list_gaps[list]);
+      }
+    }
+    list_gaps = list_gaps.subspan(lists.reaches.size());
+  }
+  return differences.empty() ? 0 : quantile(differences, kShareInRegions);
+}
+
 }  // namespace
 
 Result<UsualSearch> usual_search(const RowSource& source, const ListView& lists,
@@ -112,6 +150,7 @@ Result<UsualSearch> usual_search(const RowSource& source, const ListView& lists,
     return UsualSearch{kDefaultGap, 0, std::nullopt};
   CalibrationSample sample = sample_of(source);
   QV_TRY(find_neighbours(source, sample, context));
+  const Similarity similarity = similarity_of(source.column().schema.metric);
   const auto numbers = source.numbers();
   std::vector<float> found;
   std::vector<float> depths;
@@ -120,7 +159,9 @@ Result<UsualSearch> usual_search(const RowSource& source, const ListView& lists,
     const auto gaps = std::span(all).subspan(j * n_lists, n_lists);
     const auto hits = sample.neighbours[j].take_sorted();
     const std::uint32_t last = hits.empty() ? sample.rows[j] : numbers[hits.back().row];
-    const float rise = measure_gaps(source, sample.rows[j], last, lists, facts, gaps);
+    const auto query = query_of(source, sample.rows[j], facts);
+    const float best = measure_gaps(similarity, query, lists.centroids, lists.reaches, facts, gaps);
+    const float rise = rise_of(source, query, last, best, facts);
     const std::size_t n_near = std::min(hits.size(), kNearestPerRow + 1);
     for (const Hit& hit : std::span(hits).first(n_near)) {
       const std::uint32_t i = numbers[hit.row];
@@ -134,6 +175,9 @@ Result<UsualSearch> usual_search(const RowSource& source, const ListView& lists,
   if (found.empty()) return UsualSearch{kDefaultGap, 0, std::nullopt};
   const float gap = std::clamp(quantile(found, kCoveredShare), 0.01F, 10.0F);
   UsualSearch usual{gap, codes_within(gap, all, sizes_of(lists, n_lists)), std::nullopt};
+  if (lists.regions.n() != 0) {
+    usual.region_gap = region_gap_of(source, sample, lists, facts, all, gap);
+  }
   if (!depths.empty()) usual.depths = {quantile(depths, 0.5), quantile(depths, kCoveredShare)};
   return usual;
 }

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "index/dense/lists/partition.h"
+#include "index/dense/lists/regions.h"
 #include "index/dense/lists/row_source.h"
 #include "index/index.h"
 
@@ -17,6 +18,7 @@ struct ListView {
   std::span<const std::uint32_t> list_of;  ///< `[n_rows]`
   std::span<const std::uint32_t> also_in;  ///< `[n_rows]`: second list of each row; or empty
   std::span<const float> reaches;          ///< `[n_lists]`
+  const Regions& regions;                  ///< measured; may be none
 };
 
 /// Measured parameters of a default search.
@@ -26,6 +28,9 @@ struct UsualSearch {
   float gap = 0;
   std::uint32_t n_codes = 0;  ///< mean number of codes in lists within the gap; 0: unknown
   std::optional<Depths> depths;
+  /// How far the keys of regions are below those of their lists within the gap, at most, for most
+  /// of these, in `gap_unit`s.
+  float region_gap = 0;
 };
 
 /// Compares 200 sampled rows with all rows. `facts`: with spread and length.

@@ -52,9 +52,31 @@ CodeBlocks Partition::blocks_of(std::size_t begin, std::size_t end) const {
   return blocks;
 }
 
-CodeBlocks Partition::routes() const {
-  return {routes_.data(), facts_.padded_dim / 32, 1,
-          (std::size_t{facts_.n_lists} + CodeBlocks::kRows - 1) / CodeBlocks::kRows};
+CodeBlocks Partition::centroid_codes(const SharedBytes& codes, std::size_t n) const {
+  return {codes.data(), facts_.padded_dim / 32, 1, (n + CodeBlocks::kRows - 1) / CodeBlocks::kRows};
+}
+
+CodeBlocks Partition::routes() const { return centroid_codes(routes_, facts_.n_lists); }
+
+CodeBlocks Partition::region_codes() const { return centroid_codes(region_codes_, n_regions()); }
+
+Result<> Partition::read_regions(const SectionReader& reader) {
+  if (!reader.has(kRegionLists)) return {};
+  QV_TRY(const auto section, reader.get<std::uint32_t>(kRegionLists));
+  const auto first_lists = section.span();
+  const bool is_whole = first_lists.size() >= 2 && first_lists.front() == 0 &&
+                        first_lists.back() == facts_.n_lists &&
+                        std::is_sorted(first_lists.begin(), first_lists.end());
+  if (!is_whole) return reader.damaged("regions do not ascend to the number of lists");
+  // A copy: a damaged number would lead searches out of the file.
+  region_lists_ = SharedSpan<std::uint32_t>::of(
+      std::vector<std::uint32_t>(first_lists.begin(), first_lists.end()));
+  QV_TRY(region_codes_,
+         reader.get<std::byte>(kRegionCodes, 0, region_codes().n * region_codes().block_bytes()));
+  QV_TRY(const auto gap, reader.get<float>(kRegionGap, 0, 1));
+  if (!std::isfinite(gap[0])) return reader.damaged("the gap of regions is no number");
+  region_gap_ = gap[0];
+  return {};
 }
 
 Result<Partition> Partition::open(const SectionReader& reader, const FieldSchema& schema,
@@ -85,6 +107,7 @@ Result<Partition> Partition::open(const SectionReader& reader, const FieldSchema
   if (similarity_of(schema.metric) == Similarity::kDot) {
     QV_TRY(lists.reaches_, reader.get<float>(kReaches, 0, n_lists));
   }
+  QV_TRY(lists.read_regions(reader));
   if (reader.has(kDepths)) {
     QV_TRY(const auto depths, reader.get<Depths>(kDepths, 0, 1));
     if (!std::isfinite(depths[0].middle) || !(depths[0].usual >= depths[0].middle)) {

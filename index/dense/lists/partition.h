@@ -108,11 +108,24 @@ class Partition {
   [[nodiscard]] const std::optional<Depths>& depths() const { return depths_; }
   /// Codes of the centroids around their mean, 1 bit per dimension, with the lists' reaches added.
   [[nodiscard]] CodeBlocks routes() const;
+  /// Number of regions (regions.h); 0 if there are few lists, or the file is old.
+  [[nodiscard]] std::uint32_t n_regions() const {
+    return region_lists_.empty() ? 0 : static_cast<std::uint32_t>(region_lists_.size() - 1);
+  }
+  /// First list of region `i`; of region `n_regions()`, the number of lists.
+  [[nodiscard]] std::uint32_t first_list(std::uint32_t i) const { return region_lists_[i]; }
+  /// As `routes`, of the regions' centroids.
+  [[nodiscard]] CodeBlocks region_codes() const;
+  /// How far the key of a region usually is below that of a near list in it, at most, in
+  /// `gap_unit`s.
+  [[nodiscard]] float region_gap() const { return region_gap_; }
   [[nodiscard]] std::span<const float> mean() const { return mean_.span(); }
   [[nodiscard]] std::uint64_t code_bytes() const { return blocks_.size(); }
 
  private:
   [[nodiscard]] CodeBlocks blocks_of(std::size_t begin, std::size_t end) const;
+  [[nodiscard]] CodeBlocks centroid_codes(const SharedBytes& codes, std::size_t n) const;
+  Result<> read_regions(const SectionReader& reader);
 
   PartitionFacts facts_;
   std::optional<RowTransform> transform_;  ///< set by `open`
@@ -121,6 +134,9 @@ class Partition {
   SharedBytes blocks_;
   SharedSpan<std::uint16_t> centroids_;
   SharedBytes routes_;
+  SharedSpan<std::uint32_t> region_lists_;
+  SharedBytes region_codes_;
+  float region_gap_ = 0;
   SharedSpan<float> mean_;
   SharedSpan<float> reaches_;
   std::optional<Depths> depths_;

@@ -9,6 +9,7 @@
 #include "index/dense/lists/code_writers.h"
 #include "index/dense/lists/kmeans/rows.h"
 #include "index/dense/lists/partition.h"
+#include "index/dense/lists/regions.h"
 #include "index/dense/lists/row_source.h"
 #include "index/dense/lists/sections.h"
 #include "index/dense/lists/transform_file.h"
@@ -72,7 +73,8 @@ class PartitionWriter {
         writer_(writer) {}
 
   /// Facts come last: coding measures the spread.
-  Result<> write(PartitionFacts facts, Clusters clusters, std::span<const std::uint32_t> second) {
+  Result<> write(PartitionFacts facts, Clusters clusters, std::span<const std::uint32_t> second,
+                 Regions regions) {
     const Members lists = lists_of(clusters.list_of, second, clusters.n());
     auto& centroids = clusters.centroids;
     const auto rounded = round_centroids(centroids);
@@ -86,11 +88,15 @@ class PartitionWriter {
     facts.spread = spread_of(squares, lists);
     facts.length = length_of(squares, lists, centroids);
     const auto reaches = reaches_of(squares, lists);
-    write_routes(centroids, reaches);
-    const ListView view{centroids, clusters.list_of, second, reaches};
+    const auto mean = mean_of(centroids, source_.dim());
+    write_routes(centroids, reaches, mean);
+    measure_regions(centroids, reaches, similarity_, regions);
+    write_regions(regions, mean);
+    const ListView view{centroids, clusters.list_of, second, reaches, regions};
     QV_TRY(const auto usual, usual_search(source_, view, facts, context_));
     facts.usual_gap = usual.gap;
     facts.usual_codes = usual.n_codes;
+    if (regions.n() != 0) writer_.section(kRegionGap, std::span<const float>(&usual.region_gap, 1));
     if (usual.depths) writer_.section(kDepths, std::span<const Depths>(&*usual.depths, 1));
     writer_.section(kFacts, std::span<const PartitionFacts>(&facts, 1));
     return {};
@@ -144,16 +150,29 @@ class PartitionWriter {
     return reaches;
   }
 
-  void write_routes(std::span<const float> centroids, std::span<const float> reaches) {
+  /// Codes of centroids around their mean, with their reaches.
+  [[nodiscard]] BlockWriter codes_of(std::span<const float> centroids,
+                                     std::span<const float> reaches,
+                                     std::span<const float> mean) const {
     const std::uint32_t dim = source_.dim();
-    const auto mean = mean_of(centroids, dim);
-    BlockWriter blocks(similarity_, dim, 1, centroids.size() / dim);
-    for (std::size_t i = 0; i < centroids.size() / dim; ++i) {
+    BlockWriter blocks(similarity_, dim, 1, reaches.size());
+    for (std::size_t i = 0; i < reaches.size(); ++i) {
       blocks.write(i, centroids.subspan(i * dim, dim), mean, reaches[i]);
     }
+    return blocks;
+  }
+
+  void write_routes(std::span<const float> centroids, std::span<const float> reaches,
+                    std::span<const float> mean) {
     if (similarity_ == Similarity::kDot) writer_.section(kReaches, reaches);
-    writer_.section(kRoutes, blocks.bytes());
-    writer_.section(kMean, std::span<const float>(mean));
+    writer_.section(kRoutes, codes_of(centroids, reaches, mean).bytes());
+    writer_.section(kMean, mean);
+  }
+
+  void write_regions(const Regions& regions, std::span<const float> mean) {
+    if (regions.n() == 0) return;
+    writer_.section(kRegionLists, std::span<const std::uint32_t>(regions.first_list));
+    writer_.section(kRegionCodes, codes_of(regions.centroids, regions.reaches, mean).bytes());
   }
 
   /// Codes some lists at a time, on all threads. Returns each list's sum of squared distances from
@@ -224,6 +243,7 @@ Result<bool> Partition::write(const RowSource& source, const ListsBuildParams& p
   const auto read = [&source](std::uint32_t i, float* out) { source.read(i, out); };
   QV_TRY(auto clusters, cluster(read, source.n(), source.dim(), options,
                                 part_of(context, n_rows, 0, kClusteredShare, source.n())));
+  QV_TRY(Regions regions, group_lists(context, clusters));
   std::vector<std::uint32_t> second;
   const bool is_spilled = params.spill && clusters.n() > 1;
   if (is_spilled) {
@@ -240,8 +260,8 @@ Result<bool> Partition::write(const RowSource& source, const ListsBuildParams& p
                              .refine_bits = params.refine_bits};
   write_transform(transform, writer);
   const bool is_carried_over = clusters.is_carried_over;
-  QV_TRY(
-      PartitionWriter(source, params, context, writer).write(facts, std::move(clusters), second));
+  QV_TRY(PartitionWriter(source, params, context, writer)
+             .write(facts, std::move(clusters), second, std::move(regions)));
   return is_carried_over;
 }
 

@@ -48,7 +48,7 @@ std::span<const Probe> ListRouter::nearest(const RotatedQuery& query, std::size_
   if (want > lists_.n_lists() / 2) {
     score_all(query, scratch);
   } else {
-    CodeHits hits = estimate(query, scan);
+    CodeHits hits = estimate_nearest(query, want, scan, scratch);
     kernels().codes.keep_best(hits, want);
     for (std::size_t i = 0; i < hits.n; ++i) hits.positions[i] = list_at(hits.positions[i]);
     scratch.probes.clear();
@@ -62,7 +62,7 @@ std::span<const Probe> ListRouter::within(const RotatedQuery& query, float gap, 
   if (lists_.n_lists() <= kMinScoredCentroids) {
     score_all(query, scratch);
   } else {
-    const CodeHits hits = estimate(query, scan);
+    const CodeHits hits = estimate_within(query, gap, scan, scratch);
     const float least = bar(greatest({hits.scores, hits.n}), gap + code_error());
     scratch.near.resize(hits.n);
     const std::size_t n = kernels().topk.at_least(hits.scores, hits.n, least, scratch.near.data());
@@ -93,15 +93,76 @@ std::uint32_t ListRouter::list_at(std::uint32_t place) const {
   return std::min(place, lists_.n_lists() - 1);
 }
 
+/// Score of the mean of the centroids, around which they are coded.
+float ListRouter::score_of_mean(const RotatedQuery& query) const {
+  return kernels()
+      .dense(similarity_, RowType::kF32)
+      .one(query.values.data(), lists_.facts().padded_dim,
+           reinterpret_cast<const std::byte*>(lists_.mean().data()));
+}
+
 /// Estimates the keys of all lists by their centroids' codes.
 CodeHits ListRouter::estimate(const RotatedQuery& query, ScanScratch& scan) const {
-  const float base = kernels()
-                         .dense(similarity_, RowType::kF32)
-                         .one(query.values.data(), lists_.facts().padded_dim,
-                              reinterpret_cast<const std::byte*>(lists_.mean().data()));
   CodeScan centroids(lists_.n_lists(), scan);
-  centroids.scan(query.tables, lists_.routes(), base, nullptr, 0);
+  centroids.scan(query.tables, lists_.routes(), score_of_mean(query), nullptr, 0);
   return centroids.best();
+}
+
+CodeHits ListRouter::estimate_regions(const RotatedQuery& query, float base,
+                                      ScanScratch& scan) const {
+  CodeScan regions(lists_.n_regions(), scan);
+  regions.scan(query.tables, lists_.region_codes(), base, nullptr, 0);
+  return regions.best();
+}
+
+/// Estimates the keys of the lists in `regions`, which ascend, and of some others.
+CodeHits ListRouter::estimate_in(std::span<const std::uint32_t> regions, const RotatedQuery& query,
+                                 float base, ScanScratch& scan) const {
+  constexpr std::uint32_t kRows = CodeBlocks::kRows;
+  const CodeBlocks routes = lists_.routes();
+  CodeScan centroids(lists_.n_lists(), scan);
+  std::uint32_t next = 0;  // two regions may share a block
+  for (const std::uint32_t region : regions) {
+    if (region >= lists_.n_regions()) break;  // the file is damaged while it is in use
+    const std::uint32_t begin = std::max(next, lists_.first_list(region) / kRows);
+    next = (lists_.first_list(region + 1) + kRows - 1) / kRows;
+    if (begin >= next) continue;
+    CodeBlocks blocks = routes;
+    blocks.first += begin * routes.block_bytes();
+    blocks.n = next - begin;
+    centroids.scan(query.tables, blocks, base, nullptr, begin * kRows);
+  }
+  return centroids.best();
+}
+
+/// Estimates the keys of the lists in all regions that may have a list within `gap`.
+CodeHits ListRouter::estimate_within(const RotatedQuery& query, float gap, ScanScratch& scan,
+                                     RouteScratch& scratch) const {
+  if (lists_.n_regions() == 0) return estimate(query, scan);
+  const float base = score_of_mean(query);
+  const CodeHits found = estimate_regions(query, base, scan);
+  const float least =
+      bar(greatest({found.scores, found.n}), gap + code_error() + lists_.region_gap());
+  scratch.regions.resize(found.n);
+  scratch.regions.resize(
+      kernels().topk.at_least(found.scores, found.n, least, scratch.regions.data()));
+  for (std::uint32_t& region : scratch.regions) region = found.positions[region];
+  return estimate_in(scratch.regions, query, base, scan);
+}
+
+/// Estimates the keys of the lists in the nearest regions, which have many times `n` lists.
+CodeHits ListRouter::estimate_nearest(const RotatedQuery& query, std::size_t n, ScanScratch& scan,
+                                      RouteScratch& scratch) const {
+  constexpr std::size_t kListsPerWanted = 16;
+  const std::size_t n_regions = lists_.n_regions();
+  const std::size_t n_near = 1 + kListsPerWanted * n * n_regions / lists_.n_lists();
+  if (n_near > n_regions / 2) return estimate(query, scan);
+  const float base = score_of_mean(query);
+  CodeHits found = estimate_regions(query, base, scan);
+  kernels().codes.keep_best(found, n_near);
+  scratch.regions.assign(found.positions, found.positions + found.n);
+  std::sort(scratch.regions.begin(), scratch.regions.end());
+  return estimate_in(scratch.regions, query, base, scan);
 }
 
 void ListRouter::add(std::uint32_t list, float base, RouteScratch& scratch) const {

@@ -43,12 +43,13 @@ struct QueryLines {
 struct RouteScratch {
   std::vector<float> scores;
   std::vector<std::uint32_t> near;
+  std::vector<std::uint32_t> regions;
   std::vector<Probe> probes;
   std::vector<std::uint8_t> returned;  ///< by list, of a `WideningRoute`
 };
 
 /// Lists by key, nearest first. With many lists, centroids whose codes say that they are far are
-/// not compared.
+/// not compared. With very many, the codes of centroids in far regions are not read.
 class ListRouter {
  public:
   ListRouter(const Partition& lists, Similarity similarity)
@@ -67,7 +68,17 @@ class ListRouter {
   [[nodiscard]] std::uint32_t list_at(std::uint32_t place) const;
   [[nodiscard]] float bar(float best, float gap) const;
   [[nodiscard]] float code_error() const;
+  [[nodiscard]] float score_of_mean(const RotatedQuery& query) const;
   [[nodiscard]] CodeHits estimate(const RotatedQuery& query, ScanScratch& scan) const;
+  [[nodiscard]] CodeHits estimate_regions(const RotatedQuery& query, float base,
+                                          ScanScratch& scan) const;
+  [[nodiscard]] CodeHits estimate_in(std::span<const std::uint32_t> regions,
+                                     const RotatedQuery& query, float base,
+                                     ScanScratch& scan) const;
+  [[nodiscard]] CodeHits estimate_within(const RotatedQuery& query, float gap, ScanScratch& scan,
+                                         RouteScratch& scratch) const;
+  [[nodiscard]] CodeHits estimate_nearest(const RotatedQuery& query, std::size_t n,
+                                          ScanScratch& scan, RouteScratch& scratch) const;
   void add(std::uint32_t list, float base, RouteScratch& scratch) const;
   /// Appends the lists to `scratch.probes`.
   void score(const RotatedQuery& query, std::span<const std::uint32_t> lists,

@@ -72,7 +72,8 @@ FieldColumn golden_column() {
   return make_column(dense_schema(20, Metric::kEuclid), vectors);
 }
 
-/// What version 1 wrote is read, and written, for ever; sections as docs/formats/graph.md has them.
+/// What version 1 wrote is read for ever; sections as docs/formats/graph.md has them. It is
+/// written, too, until links are chosen otherwise: then the files are made again.
 TEST(GraphFile, TheGoldenFilesAreReadAndWritten) {
   const FieldColumn column = golden_column();
   const auto real = open_real_directory("tests/index/golden");

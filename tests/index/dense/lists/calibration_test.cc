@@ -64,7 +64,7 @@ struct ClumpLists {
   }
   [[nodiscard]] Result<UsualSearch> usual(std::span<const std::uint32_t> second = {},
                                           const Cancel& cancel = {}) const {
-    return usual_search(source, {centroids, list_of, second, reaches}, facts,
+    return usual_search(source, {centroids, list_of, second, reaches, regions}, facts,
                         {nullptr, cancel, 0, nullptr});
   }
 
@@ -74,8 +74,23 @@ struct ClumpLists {
   std::vector<float> centroids;
   std::vector<std::uint32_t> list_of;
   std::vector<float> reaches;
+  Regions regions;
   PartitionFacts facts;
 };
+
+TEST(Calibration, RegionsAreFartherThanTheirNearestLists) {
+  SCOPED_TRACE("seed " + std::to_string(kCalibrationSeed));
+  for (const Metric metric : {Metric::kEuclid, Metric::kCosine}) {
+    ClumpLists lists(metric, 1200, 8);
+    const Similarity similarity = similarity_of(metric);
+    lists.regions.first_list = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    measure_regions(lists.centroids, lists.reaches, similarity, lists.regions);
+    EXPECT_NEAR(lists.usual()->region_gap, 0, 1e-4) << "a region of one list has its key";
+    lists.regions = Regions{{0, 4, 8}, {}, {}};
+    measure_regions(lists.centroids, lists.reaches, similarity, lists.regions);
+    EXPECT_TRUE(std::isfinite(lists.usual()->region_gap));
+  }
+}
 
 TEST(Calibration, NeighboursInTheNearestListNeedTheLeastGap) {
   SCOPED_TRACE("seed " + std::to_string(kCalibrationSeed));
