@@ -5,8 +5,8 @@
 namespace quiver {
 namespace {
 
-/// Copies are made while no more than half of the memory limit is used, and given up when five
-/// eighths are.
+/// Copies may take a quarter of the memory limit. They are made while no more than half of it is
+/// used, and given up when five eighths are.
 constexpr std::uint64_t kParts = 8;
 constexpr std::uint64_t kPartsHeld = 2;
 constexpr std::uint64_t kPartsForCopies = 4;

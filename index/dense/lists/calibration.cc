@@ -131,12 +131,13 @@ float region_gap_of(const RowSource& source, const CalibrationSample& sample, co
                  facts, gaps);
     for (std::size_t i = 0; i < regions.n(); ++i) {
       for (std::uint32_t list = regions.first_list[i]; list < regions.first_list[i + 1]; ++list) {
-        if (list_gaps[list] <= gap) differences.push_back(gaps[i] - list_gaps[list]);
+        const float difference = gaps[i] - list_gaps[list];
+        if (list_gaps[list] <= gap && std::isfinite(difference)) differences.push_back(difference);
       }
     }
     list_gaps = list_gaps.subspan(lists.reaches.size());
   }
-  return differences.empty() ? 0 : quantile(differences, kShareInRegions);
+  return differences.empty() ? 0 : std::max(0.0F, quantile(differences, kShareInRegions));
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ struct UsualSearch {
   float gap = 0;
   std::uint32_t n_codes = 0;  ///< mean number of codes in lists within the gap; 0: unknown
   std::optional<Depths> depths;
-  /// How far the keys of regions are below those of their lists within the gap, at most, for most
-  /// of these, in `gap_unit`s.
+  /// For nine tenths of the lists within the gap, the keys of their regions are at most so far
+  /// below theirs, in `gap_unit`s; at least 0.
   float region_gap = 0;
 };
 

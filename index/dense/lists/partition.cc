@@ -63,18 +63,18 @@ CodeBlocks Partition::region_codes() const { return centroid_codes(region_codes_
 Result<> Partition::read_regions(const SectionReader& reader) {
   if (!reader.has(kRegionLists)) return {};
   QV_TRY(const auto section, reader.get<std::uint32_t>(kRegionLists));
-  const auto first_lists = section.span();
+  // A copy: a damaged number would lead searches out of the file.
+  region_lists_ =
+      SharedSpan<std::uint32_t>::of(std::vector<std::uint32_t>(section.begin(), section.end()));
+  const auto first_lists = region_lists_.span();
   const bool is_whole = first_lists.size() >= 2 && first_lists.front() == 0 &&
                         first_lists.back() == facts_.n_lists &&
                         std::is_sorted(first_lists.begin(), first_lists.end());
   if (!is_whole) return reader.damaged("regions do not ascend to the number of lists");
-  // A copy: a damaged number would lead searches out of the file.
-  region_lists_ = SharedSpan<std::uint32_t>::of(
-      std::vector<std::uint32_t>(first_lists.begin(), first_lists.end()));
   QV_TRY(region_codes_,
          reader.get<std::byte>(kRegionCodes, 0, region_codes().n * region_codes().block_bytes()));
   QV_TRY(const auto gap, reader.get<float>(kRegionGap, 0, 1));
-  if (!std::isfinite(gap[0])) return reader.damaged("the gap of regions is no number");
+  if (!std::isfinite(gap[0]) || gap[0] < 0) return reader.damaged("the margin of regions");
   region_gap_ = gap[0];
   return {};
 }

@@ -116,8 +116,7 @@ class Partition {
   [[nodiscard]] std::uint32_t first_list(std::uint32_t i) const { return region_lists_[i]; }
   /// As `routes`, of the regions' centroids.
   [[nodiscard]] CodeBlocks region_codes() const;
-  /// How far the key of a region usually is below that of a near list in it, at most, in
-  /// `gap_unit`s.
+  /// The keys of most near lists' regions are at most so far below theirs, in `gap_unit`s; >= 0.
   [[nodiscard]] float region_gap() const { return region_gap_; }
   [[nodiscard]] std::span<const float> mean() const { return mean_.span(); }
   [[nodiscard]] std::uint64_t code_bytes() const { return blocks_.size(); }

@@ -16,9 +16,8 @@ namespace quiver::index::dense {
 struct Regions {
   std::vector<std::uint32_t> first_list;  ///< `[n + 1]`: first list of each; empty: no regions
   std::vector<float> centroids;           ///< `[n, dim]`: means of the centroids of their lists
-  /// `[n]`: mean of the lists' reaches, and half the mean squared distance of the lists' centroids
-  /// from the region's. So keys of regions compare with keys of lists (`list_key`). 0 for
-  /// distances.
+  /// `[n]`, for `list_key`: mean of the lists' reaches, and half the mean squared distance of the
+  /// lists' centroids from the region's. 0 for distances.
   std::vector<float> reaches;
 
   [[nodiscard]] std::size_t n() const { return first_list.empty() ? 0 : first_list.size() - 1; }

@@ -1,11 +1,23 @@
 #include "index/dense/lists/row_source.h"
 
+#include "base/observe/memory_budget.h"
 #include "base/prefetch.h"
 #include "index/parallel.h"
 #include "index/stored_rows.h"
 #include "kernels/kernels.h"
 
 namespace quiver::index::dense {
+namespace {
+
+/// Kept rows save time only, and are not worth the copies in huge pages, which end when more than
+/// half of the limit is used.
+bool has_room(std::uint64_t n_bytes) {
+  const auto memory = process_memory().state();
+  const std::uint64_t used = memory.private_bytes + memory.promised_bytes + n_bytes;
+  return memory.limit_bytes == 0 || used <= memory.limit_bytes / 2;
+}
+
+}  // namespace
 
 RowSource::RowSource(const FieldColumn& column, const RowTransform& transform)
     : column_(column),
@@ -59,17 +71,20 @@ void RowSource::keep(const BuildContext& context) {
   constexpr std::uint32_t kRowsPerTask = 256;
   if (!kept_.empty() || n() == 0) return;
   const std::size_t n_values = std::size_t{n()} * dim();
-  auto promise = process_memory().promise(n_values * sizeof(float), "transformed rows of a build");
+  if (!has_room(n_values * sizeof(float))) return;
+  // A promise until the rows are there, and count as memory in use.
+  const auto promise =
+      process_memory().promise(n_values * sizeof(float), "transformed rows of a build");
   if (!promise) return;
-  memory_ = *std::move(promise);
   std::vector<float> all(n_values);
   for_each(context, (n() + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
+    if (!context.cancel.check()) return;
     const auto begin = static_cast<std::uint32_t>(task) * kRowsPerTask;
     for (std::uint32_t i = begin; i < std::min(n(), begin + kRowsPerTask); ++i) {
       read(i, &all[std::size_t{i} * dim()]);
     }
   });
-  kept_ = std::move(all);
+  if (context.cancel.check()) kept_ = std::move(all);
 }
 
 std::vector<double> sampled_lengths(const RowSource& source) {

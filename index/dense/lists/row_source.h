@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "base/observe/memory_budget.h"
 #include "index/dense/lists/row_transform.h"
 #include "index/index.h"
 #include "index/vector_column.h"
@@ -19,8 +18,8 @@ class RowSource {
  public:
   RowSource(const FieldColumn& column, const RowTransform& transform);
 
-  /// Transforms all rows and keeps them, if there is memory for it: for builds that read each row
-  /// many times. Before any other thread reads.
+  /// Transforms all rows and keeps them, if no more than half of the memory limit is used then: for
+  /// builds that read each row many times. Before any other thread reads.
   void keep(const BuildContext& context);
 
   [[nodiscard]] std::uint32_t dim() const { return transform_.padded_dim(); }
@@ -56,7 +55,6 @@ class RowSource {
   const RowTransform& transform_;
   bool normalise_;
   std::vector<std::uint32_t> rows_;
-  MemoryPromise memory_;
   std::vector<float> kept_;  ///< `[n, dim]`, or empty
 };
 

@@ -37,6 +37,7 @@ TEST(HeldMemory, WithoutALimitItIsAShareOfTheMachines) {
   HeldMemory memory;
   EXPECT_FALSE(memory.take(usual_memory_limit()));
   EXPECT_TRUE(memory.take(1));
+  EXPECT_EQ(usual_held_memory_limit(8000), 2000U);
 }
 
 TEST(HeldMemory, LeavesHalfOfTheMemoryLimit) {

@@ -146,6 +146,8 @@ CodeHits ListRouter::estimate_within(const RotatedQuery& query, float gap, ScanS
   scratch.regions.resize(found.n);
   scratch.regions.resize(
       kernels().topk.at_least(found.scores, found.n, least, scratch.regions.data()));
+  // Huge values give estimates that are no numbers.
+  if (scratch.regions.empty()) return estimate(query, scan);
   for (std::uint32_t& region : scratch.regions) region = found.positions[region];
   return estimate_in(scratch.regions, query, base, scan);
 }
@@ -160,6 +162,7 @@ CodeHits ListRouter::estimate_nearest(const RotatedQuery& query, std::size_t n, 
   const float base = score_of_mean(query);
   CodeHits found = estimate_regions(query, base, scan);
   kernels().codes.keep_best(found, n_near);
+  if (found.n == 0) return estimate(query, scan);
   scratch.regions.assign(found.positions, found.positions + found.n);
   std::sort(scratch.regions.begin(), scratch.regions.end());
   return estimate_in(scratch.regions, query, base, scan);

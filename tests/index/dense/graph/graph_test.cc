@@ -72,14 +72,20 @@ FieldColumn golden_column() {
   return make_column(dense_schema(20, Metric::kEuclid), vectors);
 }
 
-/// What version 1 wrote is read for ever; sections as docs/formats/graph.md has them. It is
-/// written, too, until links are chosen otherwise: then the files are made again.
+/// What version 1 wrote is read, and written, for ever; sections as docs/formats/graph.md has them.
 TEST(GraphFile, TheGoldenFilesAreReadAndWritten) {
   const FieldColumn column = golden_column();
   const auto real = open_real_directory("tests/index/golden");
   ASSERT_TRUE(real);
   const auto directory = make_memory_directory();
-  build_ivf(column, with_graph(), *directory, nullptr, 1);
+  build_ivf(column, {{"graph", "never"}}, *directory, nullptr, 1);
+  const auto lists =
+      dense::open_lists(*directory, {column.schema, column.n_rows, column.n_present}).value();
+  const dense::RowSource source(column, lists.candidates.transform());
+  const Cancel cancel;
+  ASSERT_TRUE(dense::Graph::write(source, lists.candidates,
+                                  {.degree = 16, .bits = 2, .candidates = 64},
+                                  {nullptr, cancel, 1, nullptr}, *directory));
   for (const std::string name : kFiles) {
     const std::string golden_name = "graph-v1-" + name;
     const auto bytes = bytes_of_file(*directory, name);

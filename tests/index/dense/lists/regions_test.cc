@@ -84,7 +84,7 @@ TEST(Regions, FewListsHaveNone) {
   EXPECT_EQ(before.centroids, after.centroids);
 }
 
-TEST(Regions, TheirKeysAreTheMeanKeysOfTheirLists) {
+TEST(Regions, TheirCentroidsAndReachesAreMeans) {
   SCOPED_TRACE("seed " + std::to_string(kRegionSeed));
   const auto clusters = clusters_in_clumps(100);
   Random random(kRegionSeed);
@@ -204,12 +204,41 @@ TEST_P(RegionsOfAnIndex, FewNearListsAreMissed) {
         }));
     const std::uint32_t best = all.nearest(rotated, 1, scan, all_scratch).front().list;
     n_first += near.nearest(rotated, 1, scan, scratch).front().list == best ? 1 : 0;
+    EXPECT_GE(near.within(rotated, 0.001F, kManyLists, scan, scratch).size(), 1U);
     EXPECT_EQ(near.within(rotated, 1e6F, kManyLists, scan, scratch).size(), kManyLists);
     EXPECT_EQ(near.nearest(rotated, 500, scan, scratch).size(), 500U);
     EXPECT_EQ(near.nearest(rotated, kManyLists, scan, scratch).size(), kManyLists);
   }
   EXPECT_GT(static_cast<double>(n_found), .9 * static_cast<double>(n_wanted)) << n_wanted;
   EXPECT_GT(n_first, .6 * kQueries) << "else one of the next is the first";
+}
+
+TEST_P(RegionsOfAnIndex, TheSameForAnyNumberOfThreads) {
+  Executor executor(3, "test");
+  const auto together = make_memory_directory();
+  build_ivf(index_.column, {{"n_lists", std::int64_t{kManyLists}}, {"graph", "never"}}, *together,
+            &executor);
+  EXPECT_TRUE(bytes_of_file(*index_.directory, "lists.qvx") ==
+              bytes_of_file(*together, "lists.qvx"));
+}
+
+/// Distances of huge values overflow: rows are found, as without regions.
+TEST(Regions, HugeValuesAreFound) {
+  Random random(kRegionSeed);
+  std::normal_distribution<float> normal;
+  std::vector<std::optional<PlainVector>> rows(4000, PlainVector{});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::uint32_t d = 0; d < 8; ++d) {
+      rows[i]->values.push_back((i % 2 == 0 ? 1e19F : -1e19F) * (1 + 0.01F * normal(random)));
+    }
+  }
+  const auto schema = dense_schema(8, Metric::kEuclid);
+  const IvfIndex index(make_column(schema, rows),
+                       {{"n_lists", std::int64_t{3100}}, {"graph", "never"}});
+  for (const std::uint32_t row : {0U, 1U, 2000U}) {
+    const auto found = index.find(make_query(schema, *rows[row]), {}, RowFilter::all(4000), 3);
+    EXPECT_EQ(found.hits.size(), 3U);
+  }
 }
 
 TEST_P(RegionsOfAnIndex, DamagedOnesAreRefused) {
@@ -225,7 +254,7 @@ TEST_P(RegionsOfAnIndex, DamagedOnesAreRefused) {
   too_late.front() = 1;
   const float nan = std::nanf("");
   const std::vector<std::pair<std::vector<std::uint32_t>, float>> cases{
-      {falling, 0}, {too_far, 0}, {too_late, 0}, {{kManyLists}, 0}, {whole, nan}};
+      {falling, 0}, {too_far, 0}, {too_late, 0}, {{kManyLists}, 0}, {whole, nan}, {whole, -0.1F}};
   for (const auto& [first_lists, gap] : cases) {
     const auto directory = make_memory_directory();
     write_with_regions(reader, first_lists, gap, *directory);
