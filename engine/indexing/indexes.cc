@@ -173,9 +173,9 @@ const index::Searcher* predecessor_of(std::span<const Segment> inputs, std::size
   return predecessor;
 }
 
-Result<BuiltFieldIndex> build_index(const SegmentData& data, std::size_t field,
-                                    const IndexSpec& spec, Directory& directory,
-                                    const IndexBuild& build, const SegmentProgress& progress) {
+Result<> write_index(const SegmentData& data, std::size_t field, const IndexSpec& spec,
+                     Directory& directory, const IndexBuild& build,
+                     const SegmentProgress& progress) {
   QV_TRY(const auto params, spec.type->parse_build(spec.build));
   const auto queries =
       build.queries != nullptr ? build.queries->sample(field) : index::QuerySample();
@@ -198,7 +198,15 @@ Result<BuiltFieldIndex> build_index(const SegmentData& data, std::size_t field,
   QV_TRY(data.check_files());
   for (const Segment& input : build.inputs) QV_TRY(input.data->check_files());
   QV_TRY(mapped->check());
-  QV_TRY(draft.finish(*files));
+  return draft.finish(*files);
+}
+
+/// Opens the index after the build's own mappings of it have ended: their copies in huge pages
+/// leave room for those of the searches.
+Result<BuiltFieldIndex> build_index(const SegmentData& data, std::size_t field,
+                                    const IndexSpec& spec, Directory& directory,
+                                    const IndexBuild& build, const SegmentProgress& progress) {
+  QV_TRY(write_index(data, field, spec, directory, build, progress));
   return open_index(data, field, spec, directory);
 }
 
