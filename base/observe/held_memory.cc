@@ -21,6 +21,8 @@ bool uses_less(std::uint64_t parts, std::uint64_t n_bytes) {
 
 }  // namespace
 
+bool leaves_half_of_memory(std::uint64_t n_bytes) { return uses_less(kPartsForCopies, n_bytes); }
+
 std::uint64_t usual_held_memory_limit(std::uint64_t memory_limit_bytes) {
   return memory_limit_bytes / kParts * kPartsHeld;
 }
@@ -34,7 +36,7 @@ bool HeldMemory::take(std::uint64_t n_bytes) {
   MutexLock lock(mutex_);
   if (!limit_) limit_ = usual_held_memory_limit(usual_memory_limit());
   if (n_bytes > *limit_ || n_bytes_ > *limit_ - n_bytes) return false;
-  if (!uses_less(kPartsForCopies, n_bytes)) return false;
+  if (!leaves_half_of_memory(n_bytes)) return false;
   n_bytes_ += n_bytes;
   return true;
 }

@@ -28,6 +28,9 @@ class HeldMemory {
 };
 
 [[nodiscard]] HeldMemory& held_memory();
+/// True if no more than half of the memory limit is used, with `n_bytes` more: copies are made, and
+/// nothing else that only saves time is held, while that is so.
+[[nodiscard]] bool leaves_half_of_memory(std::uint64_t n_bytes);
 /// A quarter of `memory_limit_bytes`.
 [[nodiscard]] std::uint64_t usual_held_memory_limit(std::uint64_t memory_limit_bytes);
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/bitset.h"
 #include "index/cost.h"
 #include "index/dense/graph/walk.h"
 #include "index/stored_rows.h"
@@ -275,14 +274,7 @@ double DenseSearcher::exact_bytes(std::size_t n_allowed) const {
 }
 
 std::vector<std::uint32_t> DenseSearcher::rows_by_nearness() const {
-  std::vector<std::uint32_t> rows;
-  Bitset seen(column_.n_rows);  // a row may be in two lists, and the last one of a list repeats
-  for (const std::uint32_t row : lists().rows()) {
-    if (row >= column_.n_rows || seen.test(row)) continue;  // a mapped file may be damaged
-    seen.set(row);
-    rows.push_back(row);
-  }
-  return rows;
+  return lists().rows_by_list(column_.n_rows);
 }
 
 std::uint64_t DenseSearcher::bytes_per_search() const {

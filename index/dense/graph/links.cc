@@ -6,7 +6,6 @@
 #include <limits>
 #include <numeric>
 
-#include "base/bitset.h"
 #include "base/mutex.h"
 #include "base/result.h"
 #include "index/parallel.h"
@@ -246,16 +245,8 @@ class LinkBuilder {
   /// All rows, list by list: near rows have the same candidates, and read them while caches hold
   /// them.
   [[nodiscard]] std::vector<std::uint32_t> order_of_lists() const {
-    std::vector<std::uint32_t> order;
-    order.reserve(source_.n());
-    Bitset seen(source_.n());
-    const auto add = [&](std::uint32_t i) {
-      if (seen.test(i)) return;  // a row may be in two lists
-      seen.set(i);
-      order.push_back(i);
-    };
-    for (const std::uint32_t row : lists_.lists().rows()) add(numbers_[row]);
-    for (std::uint32_t i = 0; i < source_.n(); ++i) add(i);
+    auto order = lists_.lists().rows_by_list(source_.column().n_rows);
+    for (std::uint32_t& row : order) row = numbers_[row];
     return order;
   }
 
@@ -263,12 +254,13 @@ class LinkBuilder {
   template <class F>
   Result<Links> pass(F&& fn) {
     Links links{params_.degree, {}};
-    links.rows.resize(std::size_t{source_.n()} * params_.degree);
-    const std::size_t n_tasks = (source_.n() + kLinkedRowsPerTask - 1) / kLinkedRowsPerTask;
+    links.rows.assign(std::size_t{source_.n()} * params_.degree, kNoLink);
+    const auto n_rows = static_cast<std::uint32_t>(order_.size());
+    const std::size_t n_tasks = (n_rows + kLinkedRowsPerTask - 1) / kLinkedRowsPerTask;
     for_each(context_, n_tasks, [&](std::size_t task) {
       Chooser chooser(source_);
       const auto first = static_cast<std::uint32_t>(task * kLinkedRowsPerTask);
-      const std::uint32_t end = std::min(source_.n(), first + kLinkedRowsPerTask);
+      const std::uint32_t end = std::min(n_rows, first + kLinkedRowsPerTask);
       for (std::uint32_t place = first; place < end; ++place) {
         const std::uint32_t i = order_[place];
         const std::size_t at = std::size_t{i} * params_.degree;

@@ -251,4 +251,13 @@ Result<std::vector<std::uint32_t>> second_lists(const RowReader& rows, std::uint
   return second;
 }
 
+std::vector<float> mean_of_centroids(std::span<const float> centroids, std::size_t dim) {
+  std::vector<double> sums(dim, 0);
+  for (std::size_t i = 0; i < centroids.size(); ++i) sums[i % dim] += centroids[i];
+  const double n = static_cast<double>(std::max<std::size_t>(1, centroids.size() / dim));
+  std::vector<float> mean(dim);
+  for (std::size_t d = 0; d < dim; ++d) mean[d] = static_cast<float>(sums[d] / n);
+  return mean;
+}
+
 }  // namespace quiver::index::dense

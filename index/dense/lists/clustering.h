@@ -61,6 +61,10 @@ Result<std::vector<std::uint32_t>> assign(const RowReader& rows, std::uint32_t n
                                           std::uint32_t dim, std::span<const float> centroids,
                                           const BuildContext& context);
 
+/// Mean of `centroids`, `[n, dim]`; zeros if there are none.
+[[nodiscard]] std::vector<float> mean_of_centroids(std::span<const float> centroids,
+                                                   std::size_t dim);
+
 /// Dissolves lists smaller than `bounds.min`, whose rows go to the nearest remaining list, and
 /// halves those larger than `bounds.max` until they fit. Afterwards every list is within the
 /// bounds, if `bounds.max >= 3 * bounds.min` and there are rows for one list.

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/bitset.h"
 #include "base/views.h"
 #include "encoders/transforms/rotation.h"
 #include "index/dense/lists/sections.h"
@@ -50,6 +51,17 @@ CodeBlocks Partition::blocks_of(std::size_t begin, std::size_t end) const {
   CodeBlocks blocks{nullptr, facts_.padded_dim / 32, facts_.n_bits, length_between(begin, end)};
   blocks.first = blocks_.data() + begin * blocks.block_bytes();
   return blocks;
+}
+
+std::vector<std::uint32_t> Partition::rows_by_list(std::uint32_t n_rows) const {
+  std::vector<std::uint32_t> rows;
+  Bitset seen(n_rows);  // a row may be in two lists, and the last one of a list repeats
+  for (const std::uint32_t row : rows_.span()) {
+    if (row >= n_rows || seen.test(row)) continue;  // a mapped file may be damaged
+    seen.set(row);
+    rows.push_back(row);
+  }
+  return rows;
 }
 
 CodeBlocks Partition::centroid_codes(const SharedBytes& codes, std::size_t n) const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/io/section_file.h"
 #include "base/io/shared_span.h"
@@ -94,6 +95,8 @@ class Partition {
   }
   /// Row of each position. Positions after a list's last row repeat it.
   [[nodiscard]] std::span<const std::uint32_t> rows() const { return rows_.span(); }
+  /// Each row of the column's `n_rows` that is in a list, once, list by list.
+  [[nodiscard]] std::vector<std::uint32_t> rows_by_list(std::uint32_t n_rows) const;
 
   /// `[n_lists, padded_dim]` bf16.
   [[nodiscard]] const std::byte* centroids() const {

@@ -52,15 +52,6 @@ std::vector<std::uint16_t> round_centroids(std::vector<float>& centroids) {
   return rounded;
 }
 
-std::vector<float> mean_of(std::span<const float> centroids, std::uint32_t dim) {
-  std::vector<double> sums(dim, 0);
-  for (std::size_t i = 0; i < centroids.size(); ++i) sums[i % dim] += centroids[i];
-  const double n = static_cast<double>(std::max<std::size_t>(1, centroids.size() / dim));
-  std::vector<float> mean(dim);
-  for (std::uint32_t d = 0; d < dim; ++d) mean[d] = static_cast<float>(sums[d] / n);
-  return mean;
-}
-
 /// Writes the sections of the file from clusters.
 class PartitionWriter {
  public:
@@ -88,7 +79,7 @@ class PartitionWriter {
     facts.spread = spread_of(squares, lists);
     facts.length = length_of(squares, lists, centroids);
     const auto reaches = reaches_of(squares, lists);
-    const auto mean = mean_of(centroids, source_.dim());
+    const auto mean = mean_of_centroids(centroids, source_.dim());
     write_routes(centroids, reaches, mean);
     measure_regions(centroids, reaches, similarity_, regions);
     write_regions(regions, mean);

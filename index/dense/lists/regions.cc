@@ -56,21 +56,18 @@ void measure_regions(std::span<const float> centroids, std::span<const float> li
     const std::uint32_t first = regions.first_list[i];
     const std::uint32_t end = regions.first_list[i + 1];
     const double n = std::max(1U, end - first);
-    std::vector<double> mean(dim, 0);
-    double squares = 0;  // of the lists' centroids
-    for (std::size_t at = first * dim; at < end * dim; ++at) {
-      mean[at % dim] += centroids[at] / n;
-      squares += double{centroids[at]} * centroids[at] / n;
-    }
-    double square = 0;
-    for (const double value : mean) {
-      regions.centroids.push_back(static_cast<float>(value));
-      square += value * value;
+    const auto of_lists = centroids.subspan(first * dim, (end - first) * dim);
+    const auto mean = mean_of_centroids(of_lists, dim);
+    regions.centroids.insert(regions.centroids.end(), mean.begin(), mean.end());
+    double squares = 0;  // of the distances of the lists' centroids
+    for (std::size_t at = 0; at < of_lists.size(); ++at) {
+      const double difference = double{of_lists[at]} - mean[at % dim];
+      squares += difference * difference;
     }
     const auto reaches = list_reaches.subspan(first, end - first);
-    const double reach = std::accumulate(reaches.begin(), reaches.end(), 0.0) / n;
+    const double reach = std::accumulate(reaches.begin(), reaches.end(), 0.0);
     const bool is_distance = similarity == Similarity::kNegL2Squared;
-    regions.reaches.push_back(is_distance ? 0 : static_cast<float>(reach + (squares - square) / 2));
+    regions.reaches.push_back(is_distance ? 0 : static_cast<float>((reach + squares / 2) / n));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "index/dense/lists/row_source.h"
 
+#include "base/observe/held_memory.h"
 #include "base/observe/memory_budget.h"
 #include "base/prefetch.h"
 #include "index/parallel.h"
@@ -7,17 +8,6 @@
 #include "kernels/kernels.h"
 
 namespace quiver::index::dense {
-namespace {
-
-/// Kept rows save time only, and are not worth the copies in huge pages, which end when more than
-/// half of the limit is used.
-bool has_room(std::uint64_t n_bytes) {
-  const auto memory = process_memory().state();
-  const std::uint64_t used = memory.private_bytes + memory.promised_bytes + n_bytes;
-  return memory.limit_bytes == 0 || used <= memory.limit_bytes / 2;
-}
-
-}  // namespace
 
 RowSource::RowSource(const FieldColumn& column, const RowTransform& transform)
     : column_(column),
@@ -71,7 +61,7 @@ void RowSource::keep(const BuildContext& context) {
   constexpr std::uint32_t kRowsPerTask = 256;
   if (!kept_.empty() || n() == 0) return;
   const std::size_t n_values = std::size_t{n()} * dim();
-  if (!has_room(n_values * sizeof(float))) return;
+  if (!leaves_half_of_memory(n_values * sizeof(float))) return;
   // A promise until the rows are there, and count as memory in use.
   const auto promise =
       process_memory().promise(n_values * sizeof(float), "transformed rows of a build");

@@ -19,10 +19,14 @@ std::vector<std::byte> bytes_of_file(const Directory& directory, const std::stri
   return bytes ? *bytes : std::vector<std::byte>{};
 }
 
-TEST(GraphFile, TheSameBytesForAnyNumberOfThreads) {
+FieldColumn column_with_gaps_and_copies() {
   Random random(kSeed);
   Clumps clumps(dense_schema(24), 20, random);
-  const FieldColumn column = clumps.column(2000, 0.95, 0.05);
+  return clumps.column(2000, 0.95, 0.05);
+}
+
+TEST(GraphFile, TheSameBytesForAnyNumberOfThreads) {
+  const FieldColumn column = column_with_gaps_and_copies();
   const auto alone = make_memory_directory();
   build_ivf(column, with_graph(), *alone);
   Executor executor(3, "test");
@@ -35,9 +39,7 @@ TEST(GraphFile, TheSameBytesForAnyNumberOfThreads) {
 
 /// Builds keep the transformed rows where there is memory for it.
 TEST(GraphFile, TheSameBytesWhetherRowsAreKept) {
-  Random random(kSeed);
-  Clumps clumps(dense_schema(24), 20, random);
-  const FieldColumn column = clumps.column(2000, 0.95, 0.05);
+  const FieldColumn column = column_with_gaps_and_copies();
   const auto built = make_memory_directory();
   build_ivf(column, with_graph(), *built);
   const auto lists =
