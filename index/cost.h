@@ -59,7 +59,11 @@ inline constexpr double kRowSeekBytes = 1000;
 /// One byte of an exactly scored row. Rows of 768 bytes took 70 to 90 ns with a seek, 40 without.
 inline constexpr double kExactByteFactor = 2.5;
 /// Visiting a graph node, besides the bytes that it reads: seeking, and the heap of waiting nodes.
-inline constexpr double kVisitSeekBytes = 5000;
+inline constexpr double kVisitSeekBytes = 3000;
+/// Expanding it.
+inline constexpr double kExpansionSeekBytes = 4000;
+/// Share of the visited nodes that are expanded: .4 to .7 for ten hits, .25 to .5 for a hundred.
+inline constexpr double kExpandedShare = 0.55;
 /// Least share of all codes that a default search is taken to scan: kScannedShareTimesRoot /
 /// sqrt(rows).
 inline constexpr double kScannedShareTimesRoot = 15;
@@ -77,8 +81,12 @@ inline constexpr double kWalkLengthPerHit = 4;
 inline constexpr double kWalkRoom = 4;
 /// Share of a default walk's `Reach` for ten hits. It grows with the root of effort, as visits grow
 /// with its square, and with k^kReachExponentOfK.
-inline constexpr double kWalkReach = 0.12;
+inline constexpr double kWalkReach = 0.15;
 inline constexpr double kReachExponentOfK = -0.2;
+/// Nodes are expanded within so much of that share, for ten hits, and times
+/// (k / 10)^kExpansionExponentOfK: the more hits are wanted, the more of them are linked from others.
+inline constexpr double kExpandedReach = 0.85;
+inline constexpr double kExpansionExponentOfK = -0.2;
 
 // --- Sparse, ns: docs/decisions/0015, `quiver bench ann --kind sparse` on 100,000 SPLADE rows. ---
 

@@ -45,7 +45,7 @@ void note_taken(Way way, const SearchContext& context) {
 struct WalkPlan {
   double n_usual = 0;  ///< visits of a usual query
   double n_most = 0;   ///< visits of a hard one
-  double reach = 0;    ///< share of a `Reach`
+  Reach::Shares reach;
 };
 
 WalkPlan plan_of_walk(const OpenFiles& files, const DenseSearchParams& params, std::size_t k,
@@ -63,8 +63,10 @@ WalkPlan plan_of_walk(const OpenFiles& files, const DenseSearchParams& params, s
   plan.n_usual = std::max(params.ef != 0 ? params.ef : by_effort, wanted) / selectivity;
   const bool has_room = !ends_by_number && params.ef == 0;
   plan.n_most = has_room ? cost::kWalkRoom * plan.n_usual : plan.n_usual;
-  plan.reach =
+  const double reach =
       ends_by_number ? std::numeric_limits<double>::infinity() : usual_reach * std::sqrt(effort);
+  const double expanded = cost::kExpandedReach * std::pow(wanted / 10, cost::kExpansionExponentOfK);
+  plan.reach = {static_cast<float>(reach), static_cast<float>(reach * expanded)};
   return plan;
 }
 
@@ -246,7 +248,7 @@ Result<DenseSearcher::Found> DenseSearcher::by_graph(const DenseSearchParams& pa
     const double ef = std::min({growth * plan.n_most, n, n_affordable});
     QV_TRY(const auto hits,
            walk.find({request.vector, request.k, static_cast<std::size_t>(ef),
-                      static_cast<float>(plan.reach), selectivity < 1 ? &request.filter : nullptr,
+                      plan.reach, selectivity < 1 ? &request.filter : nullptr,
                       request.cancel, request.work}));
     if (hits.end == WalkEnd::kThere) return Found(hits.rows);
     if (hits.end == WalkEnd::kStuck || ef >= n) break;

@@ -120,9 +120,14 @@ struct Tried {
 double bytes_of(const WorkCounters& work, const OpenFiles& files) {
   const auto n_bytes = static_cast<double>(work.n_bytes);
   if (!files.graph) return n_bytes;
+  const Partition& lists = files.lists.lists();
+  const double per_list = static_cast<double>(lists.rows().size()) / lists.facts().n_lists;
+  const double in_lists = static_cast<double>(work.n_lists) * per_list;
+  const double per_visit = 1 + cost::kExpandedShare * files.graph->facts().degree;
   const double n_visits =
-      static_cast<double>(work.n_codes_scored) / (files.graph->facts().degree + 1);
-  return n_bytes + n_visits * cost::kVisitSeekBytes;
+      std::max(0.0, static_cast<double>(work.n_codes_scored) - in_lists) / per_visit;
+  return n_bytes +
+         n_visits * (cost::kVisitSeekBytes + cost::kExpandedShare * cost::kExpansionSeekBytes);
 }
 
 Result<Tried> tried(const Trial& trial, const FieldColumn& column, const OpenFiles& files) {

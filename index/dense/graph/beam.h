@@ -1,4 +1,4 @@
-// The nodes that a walk visits next.
+// The nodes that a walk visits or expands next.
 #pragma once
 
 #include <algorithm>

@@ -15,8 +15,16 @@ namespace quiver::index::dense {
 /// Ends a walk at the first node that is estimated much farther than the k-th best row (Al-Jazzazi
 /// et al., Distance Adaptive Beam Search, 2025, section 3). An easy query then takes few visits and
 /// a hard one many, where a number of visits takes the same of all.
+///
+/// A visited node is expanded only if it is near by its second code, too: most visited nodes are
+/// not, because the codes beside links are coarse. This bound is the second share's.
 class Reach {
  public:
+  /// How much greater than that of the k-th best row a squared distance may be, >= 0. Infinity: any.
+  struct Shares {
+    float visited = 0;   ///< of a node that is visited, estimated by the code beside a link
+    float expanded = 0;  ///< of a node that is expanded, by its second code
+  };
   /// What scores are.
   struct Scale {
     Similarity similarity = Similarity::kDot;
@@ -24,19 +32,20 @@ class Reach {
     float least_squared = 0;  ///< squared distances below this count as this
   };
 
-  /// `k`: wanted rows, at least 1. `share`: how much greater than that of the k-th best row a
-  /// squared distance may be, >= 0. Infinity: any.
-  void reset(std::size_t k, float share, const Scale& scale) {
+  /// `k`: wanted rows, at least 1.
+  void reset(std::size_t k, const Shares& shares, const Scale& scale) {
     k_ = k;
-    share_ = share;
+    shares_ = shares;
     scale_ = scale;
-    bound_ = -std::numeric_limits<float>::infinity();
+    bound_ = kNone;
+    expansion_bound_ = kNone;
     best_.clear();
   }
   /// `score`: of a visited row that is allowed.
   void add(float score) {
     // Second codes give the largest number where values overflow.
-    if (!std::isfinite(share_) || !(std::abs(score) < std::numeric_limits<float>::max())) return;
+    const bool has_bound = std::isfinite(shares_.visited) || std::isfinite(shares_.expanded);
+    if (!has_bound || !(std::abs(score) < std::numeric_limits<float>::max())) return;
     if (best_.size() == k_) {
       if (score <= best_.front()) return;
       std::pop_heap(best_.begin(), best_.end(), std::greater<>());
@@ -46,25 +55,30 @@ class Reach {
     }
     std::push_heap(best_.begin(), best_.end(), std::greater<>());
     if (best_.size() < k_) return;
-    const float bound = bound_for(best_.front());
-    bound_ = std::isfinite(bound) ? bound : -std::numeric_limits<float>::infinity();
+    bound_ = bound_for(best_.front(), shares_.visited);
+    expansion_bound_ = bound_for(best_.front(), shares_.expanded);
   }
-  /// Nodes with smaller scores need no visit. Minus infinity until k rows are known.
+  /// Nodes with smaller estimates need no visit. Minus infinity until k rows are known.
   [[nodiscard]] float bound() const { return bound_; }
+  /// Nodes with smaller scores need not be expanded. Minus infinity until k rows are known.
+  [[nodiscard]] float expansion_bound() const { return expansion_bound_; }
 
  private:
-  [[nodiscard]] float bound_for(float kth) const {
-    if (scale_.similarity == Similarity::kNegL2Squared) {
-      return kth - share_ * std::max(-kth, scale_.least_squared);
-    }
-    const float squared = 2 * (scale_.length * scale_.length - kth);
-    return kth - share_ * std::max(squared, scale_.least_squared) / 2;
+  static constexpr float kNone = -std::numeric_limits<float>::infinity();
+
+  [[nodiscard]] float bound_for(float kth, float share) const {
+    const bool is_distance = scale_.similarity == Similarity::kNegL2Squared;
+    const float squared = is_distance ? -kth : 2 * (scale_.length * scale_.length - kth);
+    const float room = share * std::max(squared, scale_.least_squared);
+    const float bound = kth - (is_distance ? room : room / 2);
+    return std::isfinite(bound) ? bound : kNone;
   }
 
   std::size_t k_ = 1;
-  float share_ = 0;
+  Shares shares_;
   Scale scale_;
-  float bound_ = 0;
+  float bound_ = kNone;
+  float expansion_bound_ = kNone;
   std::vector<float> best_;  ///< a heap, the worst first
 };
 

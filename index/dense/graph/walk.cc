@@ -5,7 +5,6 @@
 
 #include "base/prefetch.h"
 #include "index/cost.h"
-#include "index/dense/graph/reach.h"
 #include "index/dense/lists/byte_rows.h"
 #include "index/dense/lists/search/code_scan.h"
 #include "index/dense/lists/search/list_router.h"
@@ -15,11 +14,25 @@ namespace {
 
 /// Bytes read between two polls of `cancel`.
 constexpr double kBytesPerPoll = 256 * 1024;
-/// Rows of the nearest list that start the walk.
-constexpr std::size_t kEntryRows = 16;
+/// Nodes that are visited or expanded together, so that one's memory arrives while others are
+/// scored.
+constexpr std::size_t kTogether = 4;
 /// Rows nearer than half of the usual distance from a row to its centroid are equally near for a
 /// `Reach`: codes do not tell much smaller distances from none.
 constexpr float kLeastReachedShare = 0.25F;
+
+/// Posting lists in which a walk for `k` hits starts: many hits lie in more lists.
+std::size_t n_entry_lists(std::size_t k) {
+  constexpr double kMost = 8;
+  return static_cast<std::size_t>(std::clamp(std::round(std::sqrt(k)), 1.0, kMost));
+}
+
+/// Rows of these lists that start it.
+std::size_t n_entry_rows(std::size_t k) {
+  constexpr std::size_t kFew = 32;
+  constexpr std::size_t kMost = 1024;
+  return std::min(kFew + 2 * k, kMost);
+}
 
 }  // namespace
 
@@ -33,6 +46,12 @@ struct Walk::Visit {
   }
 };
 
+/// A node whose links are on their way from memory.
+struct Walk::Expansion {
+  float score = 0;
+  std::uint32_t node = 0;
+};
+
 /// Memory of one thread's walks, reused.
 struct Walk::Scratch {
   QueryLines lines;
@@ -41,12 +60,17 @@ struct Walk::Scratch {
   ScanScratch scan;
   ScanScratch centroids;
   RouteScratch route;
-  Beam beam;
+  Beam beam;     ///< nodes to visit, by estimate
+  Beam visited;  ///< nodes to expand, by score
   Reach reach;
   std::vector<std::uint64_t> seen;   ///< a bit for each node
   std::vector<std::uint32_t> nodes;  ///< nodes whose bit is set
   std::size_t n_visited = 0;
+  std::size_t n_expanded = 0;
   bool has_left_nodes = false;  ///< a node is beyond the reach
+  std::vector<std::uint32_t> taken;       ///< nodes that are visited next
+  std::vector<std::uint32_t> taken_rows;  ///< their rows
+  std::vector<Expansion> expansions;      ///< nodes that are expanded next
   std::vector<Visit> visits;    ///< allowed rows
   std::vector<float> denied;    ///< scores of visited rows that are not allowed
   std::vector<std::uint32_t> rows;
@@ -79,7 +103,10 @@ void Walk::prepare(const WalkRequest& request, Scratch& scratch) const {
   if (scratch.seen.size() * 64 < n) scratch.seen.resize(n / 64 + 1);
   scratch.nodes.clear();
   scratch.n_visited = 0;
+  scratch.n_expanded = 0;
   scratch.has_left_nodes = false;
+  scratch.visited.clear();
+  scratch.expansions.clear();
   const auto& facts = lists_.lists().facts();
   scratch.reach.reset(
       request.k, request.reach,
@@ -88,50 +115,108 @@ void Walk::prepare(const WalkRequest& request, Scratch& scratch) const {
   scratch.denied.clear();
 }
 
-/// Offers the best rows of the nearest list to the beam.
+/// Offers the best rows of the nearest lists to the beam.
 void Walk::begin(const WalkRequest& request, Scratch& scratch) const {
   const auto& lists = lists_.lists();
   scratch.beam.clear();
   const ListRouter router(lists, lists_.similarity());
-  for (const auto& probe : router.nearest(scratch.query, 1, scratch.centroids, scratch.route)) {
-    CodeScan scan(kEntryRows, scratch.scan);
+  CodeScan scan(n_entry_rows(request.k), scratch.scan);
+  for (const auto& probe : router.nearest(scratch.query, n_entry_lists(request.k),
+                                          scratch.centroids, scratch.route)) {
     const CodeBlocks blocks = lists.blocks(probe.list);
     scan.scan(scratch.query.tables, blocks, probe.base, nullptr, lists.first_position(probe.list));
-    const CodeHits& hits = scan.best();
-    for (std::size_t i = 0; i < hits.n; ++i) {
-      const std::uint32_t node = graph_.node(lists.rows()[hits.positions[i]]);
-      if (node < graph_.facts().n && scratch.see(node)) scratch.beam.add(hits.scores[i], node);
-    }
     dense::count(blocks, blocks.n, request.work);
+  }
+  const CodeHits& hits = scan.best();
+  for (std::size_t i = 0; i < hits.n; ++i) {
+    const std::uint32_t node = graph_.node(lists.rows()[hits.positions[i]]);
+    if (node < graph_.facts().n && scratch.see(node)) scratch.beam.add(hits.scores[i], node);
   }
 }
 
 Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
+  const double bytes = find_bytes(kTogether);
+  double unpolled = 0;
+  for (;;) {
+    take_visits(request, scratch);
+    expand_taken(scratch);
+    visit_taken(request, scratch);
+    take_expansions(request, scratch);
+    const bool is_done = scratch.beam.empty() && scratch.expansions.empty();
+    if (is_done || scratch.n_visited >= request.ef) return {};
+    unpolled += bytes;
+    if (unpolled < kBytesPerPoll) continue;
+    QV_TRY(request.cancel.check());
+    unpolled = 0;
+  }
+}
+
+/// Takes the nodes that are visited next.
+void Walk::take_visits(const WalkRequest& request, Scratch& scratch) const {
   const auto& second = *lists_.second();
-  const auto between = static_cast<std::size_t>(kBytesPerPoll / visit_bytes()) + 1;
-  for (; scratch.n_visited < request.ef && !scratch.beam.empty(); ++scratch.n_visited) {
+  const std::size_t most = std::min(kTogether, request.ef - scratch.n_visited);
+  scratch.taken.clear();
+  scratch.taken_rows.clear();
+  while (scratch.taken.size() < most && !scratch.beam.empty()) {
     if (scratch.beam.next_score() < scratch.reach.bound()) {
       scratch.has_left_nodes = true;
-      return {};
+      scratch.beam.clear();
+      return;
     }
     const std::uint32_t node = scratch.beam.take();
-    // Most of the next nodes are known before this one is scored. To fetch one again helps: not all
-    // of its lines arrive at the first time.
-    scratch.beam.for_next_two([this](std::uint32_t next) { fetch(next); });
-    if ((scratch.n_visited + 1) % between == 0) QV_TRY(request.cancel.check());
-    Visit visit{0, graph_.row(node)};
-    if (visit.row >= lists_.n_rows()) continue;  // the file is damaged while it is in use
-    second.score(scratch.byte_query, {&visit.row, 1}, &visit.score);
+    const std::uint32_t row = graph_.row(node);
+    if (row >= lists_.n_rows()) continue;  // the file is damaged while it is in use
+    second.prefetch(row);
+    scratch.taken.push_back(node);
+    scratch.taken_rows.push_back(row);
+  }
+}
+
+/// Takes the nodes that are expanded next: the best that were visited. Until k rows are known, there
+/// is no telling which are worth it.
+void Walk::take_expansions(const WalkRequest& request, Scratch& scratch) const {
+  const bool ends_by_distance = std::isfinite(request.reach.expanded);
+  if (ends_by_distance && scratch.visits.size() < request.k && !scratch.beam.empty()) return;
+  while (scratch.expansions.size() < kTogether && !scratch.visited.empty()) {
+    const float score = scratch.visited.next_score();
+    if (score < scratch.reach.expansion_bound()) {
+      scratch.has_left_nodes = true;
+      scratch.visited.clear();
+      return;
+    }
+    const std::uint32_t node = scratch.visited.take();
+    fetch_links(node);
+    scratch.expansions.push_back({score, node});
+  }
+}
+
+void Walk::expand_taken(Scratch& scratch) const {
+  for (const auto& [score, node] : scratch.expansions) score_links(node, score, scratch);
+  scratch.n_expanded += scratch.expansions.size();
+  scratch.expansions.clear();
+}
+
+void Walk::visit_taken(const WalkRequest& request, Scratch& scratch) const {
+  float scores[kTogether];
+  const std::size_t n = scratch.taken.size();
+  lists_.second()->score(scratch.byte_query, scratch.taken_rows, scores);
+  scratch.n_visited += n;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Visit visit{scores[i], scratch.taken_rows[i]};
     if (request.filter == nullptr || request.filter->allows(visit.row)) {
       scratch.visits.push_back(visit);
       scratch.reach.add(visit.score);
     } else {
       scratch.denied.push_back(visit.score);
     }
-    score_links(node, visit.score, scratch);
-    scratch.beam.for_next([this](std::uint32_t next) { fetch(next); });
   }
-  return {};
+  for (std::size_t i = 0; i < n; ++i) {
+    if (scores[i] < scratch.reach.expansion_bound()) {
+      scratch.has_left_nodes = true;
+    } else {
+      scratch.visited.add(scores[i], scratch.taken[i]);
+    }
+  }
 }
 
 /// Offers the nodes linked from `node` to the beam. `score`: the score of `node`.
@@ -153,8 +238,7 @@ void Walk::score_links(std::uint32_t node, float score, Scratch& scratch) const 
 }
 
 /// Into L2: L1 has too few buffers for so many lines.
-void Walk::fetch(std::uint32_t node) const {
-  lists_.second()->prefetch(graph_.row(node));
+void Walk::fetch_links(std::uint32_t node) const {
   prefetch_bytes<Nearness::kL2>(graph_.blocks(node).first, graph_.node_bytes());
   prefetch_bytes<Nearness::kL2>(graph_.links(node), graph_.link_bytes());
 }
@@ -196,20 +280,18 @@ void Walk::choose(const WalkRequest& request, Scratch& scratch) const {
 }
 
 void Walk::count(const WalkRequest& request, const Scratch& scratch) const {
-  const std::size_t n = scratch.n_visited;
   const std::size_t degree = graph_.facts().degree;
-  request.work.n_blocks += n * degree / CodeBlocks::kRows;
-  request.work.n_codes_scored += n * (degree + 1);
-  request.work.n_bytes +=
-      n * (graph_.node_bytes() + graph_.link_bytes() + lists_.second()->row_bytes());
+  request.work.n_blocks += scratch.n_expanded * degree / CodeBlocks::kRows;
+  request.work.n_codes_scored += scratch.n_visited + scratch.n_expanded * degree;
+  request.work.n_bytes += scratch.n_visited * lists_.second()->row_bytes() +
+                          scratch.n_expanded * (graph_.node_bytes() + graph_.link_bytes());
 }
 
-/// In bytes of codes.
-double Walk::visit_bytes() const {
-  const std::size_t read = graph_.node_bytes() + graph_.link_bytes() + lists_.second()->row_bytes();
-  return cost::kVisitSeekBytes + static_cast<double>(read);
+double Walk::find_bytes(double n_visits) const {
+  const double visit = cost::kVisitSeekBytes + static_cast<double>(lists_.second()->row_bytes());
+  const double expansion = cost::kExpansionSeekBytes +
+                           static_cast<double>(graph_.node_bytes() + graph_.link_bytes());
+  return n_visits * (visit + cost::kExpandedShare * expansion);
 }
-
-double Walk::find_bytes(double n_visits) const { return n_visits * visit_bytes(); }
 
 }  // namespace quiver::index::dense

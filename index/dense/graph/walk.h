@@ -1,8 +1,9 @@
 // Search of a graph for the rows nearest to a query.
 //
-// Best-first search, as in HNSW (Malkov and Yashunin, 2018, algorithm 2). The nearest unvisited row
-// is scored by its second code. All its linked rows are scored at once by the codes beside its
-// links. The search starts among the rows of the nearest posting list and ends beyond its `Reach`.
+// Best-first search, as in HNSW (Malkov and Yashunin, 2018, algorithm 2), in two steps. The nearest
+// unvisited rows are visited: scored by their second codes. Those that are near by that score, too,
+// are expanded: all rows linked from one are scored at once by the codes beside its links. The
+// search starts among the rows of the nearest posting lists and ends beyond its `Reach`.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "base/threads/cancel.h"
 #include "index/dense/graph/beam.h"
 #include "index/dense/graph/graph.h"
+#include "index/dense/graph/reach.h"
 #include "index/dense/lists/search/candidate_search.h"
 #include "index/index.h"
 
@@ -33,7 +35,7 @@ struct WalkRequest {
   std::span<const float> vector;      ///< `[dim]`, of unit length under Cosine
   std::size_t k = 0;                  ///< wanted hits
   std::size_t ef = 0;                 ///< largest number of visited nodes, >= 1
-  float reach = 0;                    ///< share of `Reach`; infinity: `ef` nodes are visited
+  Reach::Shares reach;                ///< infinity: `ef` nodes are visited, and all expanded
   const RowFilter* filter = nullptr;  ///< rows that may be found; nullptr: all
   const Cancel& cancel;
   WorkCounters& work;
@@ -53,14 +55,18 @@ class Walk {
  private:
   struct Scratch;
   struct Visit;
+  struct Expansion;
 
   void prepare(const WalkRequest& request, Scratch& scratch) const;
   void begin(const WalkRequest& request, Scratch& scratch) const;
   Result<> visit_all(const WalkRequest& request, Scratch& scratch) const;
+  void take_visits(const WalkRequest& request, Scratch& scratch) const;
+  void visit_taken(const WalkRequest& request, Scratch& scratch) const;
+  void take_expansions(const WalkRequest& request, Scratch& scratch) const;
+  void expand_taken(Scratch& scratch) const;
   void score_links(std::uint32_t node, float score, Scratch& scratch) const;
-  void fetch(std::uint32_t node) const;
+  void fetch_links(std::uint32_t node) const;
   [[nodiscard]] WalkEnd end_of(const WalkRequest& request, const Scratch& scratch) const;
-  [[nodiscard]] double visit_bytes() const;
   void choose(const WalkRequest& request, Scratch& scratch) const;
   void count(const WalkRequest& request, const Scratch& scratch) const;
 
