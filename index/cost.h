@@ -71,7 +71,10 @@ inline constexpr double kScannedShareTimesRoot = 15;
 // --- Dense, graph: docs/decisions/0023, `quiver bench ann --index ivf --build graph=always`. ---
 
 /// A graph is built if a default search of the lists reads this many times the bytes of a walk.
-inline constexpr double kListBytesPerWalkByte = 3.5;
+inline constexpr double kListBytesPerWalkByte = 2.5;
+/// The same falls as 1 / rows from so many rows on: that search is for queries between rows, and the
+/// more rows there are, the nearer these lie to rows in comparison with real queries.
+inline constexpr double kRowsOfFewerListBytes = 160'000;
 /// Nodes that a default walk visits for ten hits: 50 to 160 on the data of docs/decisions/0081.
 inline constexpr std::uint32_t kUsualVisits = 110;
 /// The same for k hits: kWalkLength + kWalkLengthPerHit * k.

@@ -62,15 +62,17 @@ bool has_many_equals(const RowSource& source) {
   return false;
 }
 
-/// The rule of `graph` = "auto" (docs/decisions/0023). A walk visits about kUsualVisits nodes. The
-/// graph is worth building if a default search of the lists reads kListBytesPerWalkByte times the
-/// bytes of a walk.
+/// The rule of `graph` = "auto" (docs/decisions/0023 and 0083). A walk visits about kUsualVisits
+/// nodes. The graph is worth building if a default search of the lists reads kListBytesPerWalkByte
+/// times the bytes of a walk; with many rows, less.
 bool is_worthwhile(const RowSource& source, const PartitionFacts& lists, const LinkParams& links) {
   constexpr double kFactorBytes = 8;
   const double dim = lists.padded_dim;
   const double scanned = lists.usual_codes * (dim / 8 * lists.n_bits + kFactorBytes);
   const double visit = links.degree * (dim / 8 * links.bits + kFactorBytes + 4) + dim;
-  if (scanned < cost::kListBytesPerWalkByte * cost::kUsualVisits * visit) return false;
+  const double of_many_rows = std::min(1.0, cost::kRowsOfFewerListBytes / source.n());
+  const double wanted = of_many_rows * cost::kListBytesPerWalkByte;
+  if (scanned < wanted * cost::kUsualVisits * visit) return false;
   const bool is_even = source.column().schema.metric != Metric::kDot || has_even_lengths(source);
   return is_even && !has_many_equals(source);
 }

@@ -26,6 +26,8 @@ constexpr std::uint32_t kMinTrialRows = 1000;
 constexpr std::uint32_t kTrialQueries = 64;
 constexpr std::size_t kTrialNearest = 11;  ///< the row itself and ten others
 constexpr double kSufficientRecall = 0.9;
+/// A graph that finds so much by default is kept: among rows without structure it finds less.
+constexpr double kRecallOfGoodGraph = 0.95;
 constexpr float kTrialEffortFactors[] = {1, 4, 16, 64};
 
 /// Queries of the trial and their exact answers. A query lies halfway between a row and one of its
@@ -154,11 +156,11 @@ bool is_better(const Tried& lists, const Tried& graph) {
   return graph.facts.effort == 0 || (lists.facts.effort != 0 && lists.bytes <= graph.bytes);
 }
 
-/// Removes the graph if it needs more effort than a default search's and lists do better.
+/// Removes the graph if its default searches find little and lists do better.
 Result<Tried> tried_without_poor_graph(const Trial& trial, const FieldColumn& column,
                                        const OpenFiles& files, Directory& out) {
   QV_TRY(auto by_graph, tried(trial, column, files));
-  if (!files.graph || by_graph.facts.effort == 1) return by_graph;
+  if (!files.graph || by_graph.facts.recall >= kRecallOfGoodGraph) return by_graph;
   OpenFiles lists = files;
   lists.graph.reset();
   QV_TRY(auto by_lists, tried(trial, column, lists));
