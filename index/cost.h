@@ -72,9 +72,11 @@ inline constexpr double kScannedShareTimesRoot = 15;
 
 /// A graph is built if a default search of the lists reads this many times the bytes of a walk.
 inline constexpr double kListBytesPerWalkByte = 2.5;
-/// The same falls as 1 / rows from so many rows on: that search is for queries between rows, and the
-/// more rows there are, the nearer these lie to rows in comparison with real queries.
+/// The same falls as 1 / rows from so many rows on, down to a share of it: that search is for
+/// queries between rows, and the more rows there are, the nearer these lie to rows in comparison
+/// with real queries.
 inline constexpr double kRowsOfFewerListBytes = 160'000;
+inline constexpr double kLeastShareOfListBytes = 0.16;
 /// Nodes that a default walk visits for ten hits: 50 to 160 on the data of docs/decisions/0081.
 inline constexpr std::uint32_t kUsualVisits = 110;
 /// The same for k hits: kWalkLength + kWalkLengthPerHit * k.
@@ -87,7 +89,8 @@ inline constexpr double kWalkRoom = 4;
 inline constexpr double kWalkReach = 0.15;
 inline constexpr double kReachExponentOfK = -0.2;
 /// Nodes are expanded within so much of that share, for ten hits, and times
-/// (k / 10)^kExpansionExponentOfK: the more hits are wanted, the more of them are linked from others.
+/// (k / 10)^kExpansionExponentOfK: the more hits are wanted, the more of them are linked from
+/// others.
 inline constexpr double kExpandedReach = 0.85;
 inline constexpr double kExpansionExponentOfK = -0.2;
 

@@ -70,8 +70,9 @@ bool is_worthwhile(const RowSource& source, const PartitionFacts& lists, const L
   const double dim = lists.padded_dim;
   const double scanned = lists.usual_codes * (dim / 8 * lists.n_bits + kFactorBytes);
   const double visit = links.degree * (dim / 8 * links.bits + kFactorBytes + 4) + dim;
-  const double of_many_rows = std::min(1.0, cost::kRowsOfFewerListBytes / source.n());
-  const double wanted = of_many_rows * cost::kListBytesPerWalkByte;
+  const double share =
+      std::clamp(cost::kRowsOfFewerListBytes / source.n(), cost::kLeastShareOfListBytes, 1.0);
+  const double wanted = share * cost::kListBytesPerWalkByte;
   if (scanned < wanted * cost::kUsualVisits * visit) return false;
   const bool is_even = source.column().schema.metric != Metric::kDot || has_even_lengths(source);
   return is_even && !has_many_equals(source);

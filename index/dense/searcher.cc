@@ -66,7 +66,7 @@ WalkPlan plan_of_walk(const OpenFiles& files, const DenseSearchParams& params, s
   const double reach =
       ends_by_number ? std::numeric_limits<double>::infinity() : usual_reach * std::sqrt(effort);
   const double expanded = cost::kExpandedReach * std::pow(wanted / 10, cost::kExpansionExponentOfK);
-  plan.reach = {static_cast<float>(reach), static_cast<float>(reach * expanded)};
+  plan.reach = {static_cast<float>(reach), static_cast<float>(reach * std::min(1.0, expanded))};
   return plan;
 }
 
@@ -155,8 +155,9 @@ Ways DenseSearcher::ways_of(const Call& call, const CandidateRequest& request) c
   }
   if (files_.graph) {
     const double n = files_.graph->facts().n;
-    const double n_usual = plan_of_walk(files_, call.params, request.k, selectivity).n_usual;
-    ways.add(Way::kGraph, Walk(*files_.graph, files_.lists).find_bytes(std::min(n_usual, n)));
+    const WalkPlan plan = plan_of_walk(files_, call.params, request.k, selectivity);
+    const Walk walk(*files_.graph, files_.lists);
+    ways.add(Way::kGraph, walk.find_bytes(std::min(plan.n_usual, n), plan.reach));
   }
   return ways;
 }
@@ -241,15 +242,14 @@ Result<DenseSearcher::Found> DenseSearcher::by_graph(const DenseSearchParams& pa
   const Walk walk(*files_.graph, files_.lists);
   const WalkPlan plan = plan_of_walk(files_, params, request.k, selectivity);
   for (double growth = 1;; growth *= kWalkGrowth) {
-    if (request.most_bytes < walk.find_bytes(std::min(growth * plan.n_usual, n))) break;
+    if (request.most_bytes < walk.find_bytes(std::min(growth * plan.n_usual, n), plan.reach)) break;
     // A hard query may not take longer than another way.
     const double n_affordable =
-        std::max(growth * plan.n_usual, request.most_bytes / walk.find_bytes(1));
+        std::max(growth * plan.n_usual, request.most_bytes / walk.find_bytes(1, plan.reach));
     const double ef = std::min({growth * plan.n_most, n, n_affordable});
     QV_TRY(const auto hits,
-           walk.find({request.vector, request.k, static_cast<std::size_t>(ef),
-                      plan.reach, selectivity < 1 ? &request.filter : nullptr,
-                      request.cancel, request.work}));
+           walk.find({request.vector, request.k, static_cast<std::size_t>(ef), plan.reach,
+                      selectivity < 1 ? &request.filter : nullptr, request.cancel, request.work}));
     if (hits.end == WalkEnd::kThere) return Found(hits.rows);
     if (hits.end == WalkEnd::kStuck || ef >= n) break;
   }
@@ -283,7 +283,7 @@ std::uint64_t DenseSearcher::bytes_per_search() const {
   if (files_.trial.effort == 0) return flat_.bytes_per_search();
   if (!files_.graph) return files_.lists.bytes_per_search();
   const Walk walk(*files_.graph, files_.lists);
-  return static_cast<std::uint64_t>(walk.find_bytes(cost::kUsualVisits));
+  return static_cast<std::uint64_t>(walk.find_bytes(cost::kUsualVisits, {}));
 }
 
 Description DenseSearcher::describe() const {

@@ -151,9 +151,11 @@ Result<Tried> tried(const Trial& trial, const FieldColumn& column, const OpenFil
   return tried;
 }
 
-/// True if `lists` alone find enough for less. If nothing finds enough, the graph is of no use.
+/// True if `lists` alone find as much for less. If nothing finds enough, the graph is of no use.
 bool is_better(const Tried& lists, const Tried& graph) {
-  return graph.facts.effort == 0 || (lists.facts.effort != 0 && lists.bytes <= graph.bytes);
+  const bool finds_as_much =
+      lists.facts.effort != 0 && lists.facts.recall_with_effort >= graph.facts.recall_with_effort;
+  return graph.facts.effort == 0 || (finds_as_much && lists.bytes <= graph.bytes);
 }
 
 /// Removes the graph if its default searches find little and lists do better.

@@ -14,6 +14,7 @@ class Beam {
  public:
   void clear() { heap_.clear(); }
   [[nodiscard]] bool empty() const { return heap_.empty(); }
+  [[nodiscard]] std::size_t size() const { return heap_.size(); }
   /// `score`: a number.
   void add(float score, std::uint32_t node) {
     heap_.push_back(std::uint64_t{ordered(score)} << 32 | node);
@@ -30,18 +31,6 @@ class Beam {
     heap_.pop_back();
     return node;
   }
-  /// Calls `use(node)` for the node that is taken next if none is added.
-  template <class Use>
-  void for_next(Use&& use) const {
-    if (!heap_.empty()) use(node_at(0));
-  }
-  /// Calls `use(node)` for the two nodes that are taken next if none is added.
-  template <class Use>
-  void for_next_two(Use&& use) const {
-    for_next(use);
-    if (heap_.size() == 2) use(node_at(1));
-    if (heap_.size() > 2) use(node_at(heap_[1] > heap_[2] ? 1 : 2));
-  }
 
  private:
   static constexpr std::uint32_t kSign = 1U << 31;
@@ -53,9 +42,6 @@ class Beam {
   }
   [[nodiscard]] static float score_of(std::uint32_t ordered) {
     return std::bit_cast<float>((ordered & kSign) != 0 ? ordered & ~kSign : ~ordered);
-  }
-  [[nodiscard]] std::uint32_t node_at(std::size_t place) const {
-    return static_cast<std::uint32_t>(heap_[place]);
   }
 
   std::vector<std::uint64_t> heap_;  ///< scores above nodes

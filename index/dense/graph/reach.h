@@ -12,7 +12,7 @@
 
 namespace quiver::index::dense {
 
-/// Ends a walk at the first node that is estimated much farther than the k-th best row (Al-Jazzazi
+/// Ends a walk where the next node is estimated much farther than the k-th best row (Al-Jazzazi
 /// et al., Distance Adaptive Beam Search, 2025, section 3). An easy query then takes few visits and
 /// a hard one many, where a number of visits takes the same of all.
 ///
@@ -20,7 +20,10 @@ namespace quiver::index::dense {
 /// not, because the codes beside links are coarse. This bound is the second share's.
 class Reach {
  public:
-  /// How much greater than that of the k-th best row a squared distance may be, >= 0. Infinity: any.
+  /// No bound.
+  static constexpr float kNone = -std::numeric_limits<float>::infinity();
+  /// How much greater than that of the k-th best row a squared distance may be, >= 0. Infinity:
+  /// any.
   struct Shares {
     float visited = 0;   ///< of a node that is visited, estimated by the code beside a link
     float expanded = 0;  ///< of a node that is expanded, by its second code
@@ -64,8 +67,6 @@ class Reach {
   [[nodiscard]] float expansion_bound() const { return expansion_bound_; }
 
  private:
-  static constexpr float kNone = -std::numeric_limits<float>::infinity();
-
   [[nodiscard]] float bound_for(float kth, float share) const {
     const bool is_distance = scale_.similarity == Similarity::kNegL2Squared;
     const float squared = is_distance ? -kth : 2 * (scale_.length * scale_.length - kth);

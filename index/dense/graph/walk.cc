@@ -60,21 +60,30 @@ struct Walk::Scratch {
   ScanScratch scan;
   ScanScratch centroids;
   RouteScratch route;
-  Beam beam;     ///< nodes to visit, by estimate
+  Beam entries;  ///< nodes to visit, by estimate: those that start the walk
+  Beam linked;   ///< the same: those that others link to
   Beam visited;  ///< nodes to expand, by score
   Reach reach;
   std::vector<std::uint64_t> seen;   ///< a bit for each node
   std::vector<std::uint32_t> nodes;  ///< nodes whose bit is set
   std::size_t n_visited = 0;
   std::size_t n_expanded = 0;
-  bool has_left_nodes = false;  ///< a node is beyond the reach
+  bool has_left_nodes = false;            ///< a linked node beyond the reach was not visited
   std::vector<std::uint32_t> taken;       ///< nodes that are visited next
   std::vector<std::uint32_t> taken_rows;  ///< their rows
   std::vector<Expansion> expansions;      ///< nodes that are expanded next
-  std::vector<Visit> visits;    ///< allowed rows
-  std::vector<float> denied;    ///< scores of visited rows that are not allowed
+  std::vector<Visit> visits;              ///< allowed rows
+  std::vector<float> denied;              ///< scores of visited rows that are not allowed
   std::vector<std::uint32_t> rows;
 
+  /// Number of nodes to visit.
+  [[nodiscard]] std::size_t n_waiting() const { return entries.size() + linked.size(); }
+  /// The beam with the nearest node to visit; one of them must have a node.
+  [[nodiscard]] Beam& next_beam() {
+    if (entries.empty()) return linked;
+    if (linked.empty()) return entries;
+    return linked.next_score() >= entries.next_score() ? linked : entries;
+  }
   /// True the first time a node is seen.
   [[nodiscard]] bool see(std::uint32_t node) {
     const std::uint64_t bit = std::uint64_t{1} << (node % 64);
@@ -115,14 +124,15 @@ void Walk::prepare(const WalkRequest& request, Scratch& scratch) const {
   scratch.denied.clear();
 }
 
-/// Offers the best rows of the nearest lists to the beam.
+/// Takes the best rows of the nearest lists.
 void Walk::begin(const WalkRequest& request, Scratch& scratch) const {
   const auto& lists = lists_.lists();
-  scratch.beam.clear();
+  scratch.entries.clear();
+  scratch.linked.clear();
   const ListRouter router(lists, lists_.similarity());
   CodeScan scan(n_entry_rows(request.k), scratch.scan);
-  for (const auto& probe : router.nearest(scratch.query, n_entry_lists(request.k),
-                                          scratch.centroids, scratch.route)) {
+  for (const auto& probe :
+       router.nearest(scratch.query, n_entry_lists(request.k), scratch.centroids, scratch.route)) {
     const CodeBlocks blocks = lists.blocks(probe.list);
     scan.scan(scratch.query.tables, blocks, probe.base, nullptr, lists.first_position(probe.list));
     dense::count(blocks, blocks.n, request.work);
@@ -130,19 +140,19 @@ void Walk::begin(const WalkRequest& request, Scratch& scratch) const {
   const CodeHits& hits = scan.best();
   for (std::size_t i = 0; i < hits.n; ++i) {
     const std::uint32_t node = graph_.node(lists.rows()[hits.positions[i]]);
-    if (node < graph_.facts().n && scratch.see(node)) scratch.beam.add(hits.scores[i], node);
+    if (node < graph_.facts().n && scratch.see(node)) scratch.entries.add(hits.scores[i], node);
   }
 }
 
 Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
-  const double bytes = find_bytes(kTogether);
+  const double bytes = find_bytes(kTogether, request.reach);
   double unpolled = 0;
   for (;;) {
     take_visits(request, scratch);
     expand_taken(scratch);
     visit_taken(request, scratch);
     take_expansions(request, scratch);
-    const bool is_done = scratch.beam.empty() && scratch.expansions.empty();
+    const bool is_done = scratch.n_waiting() == 0 && scratch.expansions.empty();
     if (is_done || scratch.n_visited >= request.ef) return {};
     unpolled += bytes;
     if (unpolled < kBytesPerPoll) continue;
@@ -151,19 +161,21 @@ Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
   }
 }
 
-/// Takes the nodes that are visited next.
+/// Takes the nodes that are visited next. Forgets those beyond the reach: it does not grow.
 void Walk::take_visits(const WalkRequest& request, Scratch& scratch) const {
   const auto& second = *lists_.second();
   const std::size_t most = std::min(kTogether, request.ef - scratch.n_visited);
   scratch.taken.clear();
   scratch.taken_rows.clear();
-  while (scratch.taken.size() < most && !scratch.beam.empty()) {
-    if (scratch.beam.next_score() < scratch.reach.bound()) {
-      scratch.has_left_nodes = true;
-      scratch.beam.clear();
+  while (scratch.taken.size() < most && scratch.n_waiting() != 0) {
+    Beam& beam = scratch.next_beam();
+    if (beam.next_score() < scratch.reach.bound()) {
+      scratch.has_left_nodes |= !scratch.linked.empty();
+      scratch.entries.clear();
+      scratch.linked.clear();
       return;
     }
-    const std::uint32_t node = scratch.beam.take();
+    const std::uint32_t node = beam.take();
     const std::uint32_t row = graph_.row(node);
     if (row >= lists_.n_rows()) continue;  // the file is damaged while it is in use
     second.prefetch(row);
@@ -172,19 +184,24 @@ void Walk::take_visits(const WalkRequest& request, Scratch& scratch) const {
   }
 }
 
-/// Takes the nodes that are expanded next: the best that were visited. Until k rows are known, there
-/// is no telling which are worth it.
+/// Takes the nodes that are expanded next: the best that were visited.
 void Walk::take_expansions(const WalkRequest& request, Scratch& scratch) const {
+  // Until k rows are known there is no telling which are worth it.
   const bool ends_by_distance = std::isfinite(request.reach.expanded);
-  if (ends_by_distance && scratch.visits.size() < request.k && !scratch.beam.empty()) return;
-  while (scratch.expansions.size() < kTogether && !scratch.visited.empty()) {
-    const float score = scratch.visited.next_score();
-    if (score < scratch.reach.expansion_bound()) {
-      scratch.has_left_nodes = true;
-      scratch.visited.clear();
-      return;
-    }
-    const std::uint32_t node = scratch.visited.take();
+  const bool makes_k_known = scratch.visits.size() + scratch.n_waiting() >= request.k;
+  if (ends_by_distance && scratch.visits.size() < request.k && makes_k_known) return;
+  take_expansions_above(scratch.reach.expansion_bound(), scratch);
+  // Before a walk says that it ran out of nodes, it looks at all links.
+  const bool is_out = scratch.n_waiting() == 0 && scratch.expansions.empty();
+  if (is_out && !scratch.has_left_nodes) take_expansions_above(Reach::kNone, scratch);
+}
+
+void Walk::take_expansions_above(float bound, Scratch& scratch) const {
+  Beam& visited = scratch.visited;
+  while (scratch.expansions.size() < kTogether && !visited.empty() &&
+         visited.next_score() >= bound) {
+    const float score = visited.next_score();
+    const std::uint32_t node = visited.take();
     fetch_links(node);
     scratch.expansions.push_back({score, node});
   }
@@ -209,17 +226,11 @@ void Walk::visit_taken(const WalkRequest& request, Scratch& scratch) const {
     } else {
       scratch.denied.push_back(visit.score);
     }
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    if (scores[i] < scratch.reach.expansion_bound()) {
-      scratch.has_left_nodes = true;
-    } else {
-      scratch.visited.add(scores[i], scratch.taken[i]);
-    }
+    scratch.visited.add(visit.score, scratch.taken[i]);
   }
 }
 
-/// Offers the nodes linked from `node` to the beam. `score`: the score of `node`.
+/// Takes the nodes linked from `node`, whose score is `score`.
 void Walk::score_links(std::uint32_t node, float score, Scratch& scratch) const {
   float scores[kLargestDegree + CodeBlocks::kRows];
   std::uint32_t places[kLargestDegree + CodeBlocks::kRows];
@@ -233,7 +244,7 @@ void Walk::score_links(std::uint32_t node, float score, Scratch& scratch) const 
   for (std::size_t i = 0; i < hits.n; ++i) {
     const std::uint32_t to = links[places[i]];
     // Missing links are never found, unless the codes' file is damaged while it is in use.
-    if (to < graph_.facts().n && scratch.see(to)) scratch.beam.add(scores[i], to);
+    if (to < graph_.facts().n && scratch.see(to)) scratch.linked.add(scores[i], to);
   }
 }
 
@@ -287,11 +298,12 @@ void Walk::count(const WalkRequest& request, const Scratch& scratch) const {
                           scratch.n_expanded * (graph_.node_bytes() + graph_.link_bytes());
 }
 
-double Walk::find_bytes(double n_visits) const {
+double Walk::find_bytes(double n_visits, const Reach::Shares& reach) const {
   const double visit = cost::kVisitSeekBytes + static_cast<double>(lists_.second()->row_bytes());
-  const double expansion = cost::kExpansionSeekBytes +
-                           static_cast<double>(graph_.node_bytes() + graph_.link_bytes());
-  return n_visits * (visit + cost::kExpandedShare * expansion);
+  const double expansion =
+      cost::kExpansionSeekBytes + static_cast<double>(graph_.node_bytes() + graph_.link_bytes());
+  const double n_expanded = std::isfinite(reach.expanded) ? cost::kExpandedShare : 1;
+  return n_visits * (visit + n_expanded * expansion);
 }
 
 }  // namespace quiver::index::dense

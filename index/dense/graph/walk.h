@@ -50,7 +50,7 @@ class Walk {
   [[nodiscard]] Result<WalkHits> find(const WalkRequest& request) const;
 
   /// Estimated time of a walk of `n_visits`, in bytes of codes (index/cost.h).
-  [[nodiscard]] double find_bytes(double n_visits) const;
+  [[nodiscard]] double find_bytes(double n_visits, const Reach::Shares& reach) const;
 
  private:
   struct Scratch;
@@ -63,6 +63,7 @@ class Walk {
   void take_visits(const WalkRequest& request, Scratch& scratch) const;
   void visit_taken(const WalkRequest& request, Scratch& scratch) const;
   void take_expansions(const WalkRequest& request, Scratch& scratch) const;
+  void take_expansions_above(float bound, Scratch& scratch) const;
   void expand_taken(Scratch& scratch) const;
   void score_links(std::uint32_t node, float score, Scratch& scratch) const;
   void fetch_links(std::uint32_t node) const;

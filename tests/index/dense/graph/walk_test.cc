@@ -2,6 +2,9 @@
 // its files. What it owes every caller is in the conformance suite.
 #include <gtest/gtest.h>
 
+#include <thread>
+#include <vector>
+
 #include "encoders/transforms/rotation.h"
 #include "index/dense/graph/beam.h"
 #include "index/dense/graph/graph.h"
@@ -99,29 +102,104 @@ TEST(GraphSearch, TheReachOfAWalkIsItsRecall) {
   }
 }
 
+/// Far from each other, and rows about each.
+class Islands {
+ public:
+  Islands(std::size_t n, float width, Random& random) : width_(width), centres_(n * kDim) {
+    for (float& value : centres_) value = normal_(random);
+  }
+  PlainVector near(std::size_t island, Random& random) const {
+    return between(island, island, random);
+  }
+  PlainVector between(std::size_t one, std::size_t other, Random& random) const {
+    std::normal_distribution<float> normal;
+    PlainVector vector;
+    for (std::size_t d = 0; d < kDim; ++d) {
+      const float middle = (centres_[one * kDim + d] + centres_[other * kDim + d]) / 2;
+      vector.values.push_back(middle + width_ * normal(random));
+    }
+    return vector;
+  }
+  FieldColumn rows(const FieldSchema& schema, std::size_t n, Random& random) const {
+    std::vector<std::optional<PlainVector>> rows;
+    for (std::size_t i = 0; i < n; ++i)
+      rows.emplace_back(near(i % (centres_.size() / kDim), random));
+    return make_column(schema, rows);
+  }
+
+ private:
+  static constexpr std::size_t kDim = 32;
+  std::normal_distribution<float> normal_;
+  float width_;
+  std::vector<float> centres_;
+};
+
 /// Islands of 40 rows: who wants more than one has must not get one's rows alone.
 TEST(GraphSearch, AWalkThatRunsOutOfNodesIsNotTheAnswer) {
   Random random(kSeed);
   for (const Metric metric : {Metric::kCosine, Metric::kEuclid}) {
     const auto schema = dense_schema(32, metric);
-    std::normal_distribution<float> normal;
-    std::vector<float> centres(50 * std::size_t{32});
-    for (float& value : centres) value = normal(random);
-    const auto near = [&](std::size_t island) {
-      PlainVector vector;
-      for (std::size_t d = 0; d < 32; ++d) {
-        vector.values.push_back(centres[island * 32 + d] + 0.001F * normal(random));
-      }
-      return vector;
-    };
-    std::vector<std::optional<PlainVector>> rows;
-    for (std::size_t i = 0; i < 2000; ++i) rows.emplace_back(near(i % 50));
-    const IvfIndex index(make_column(schema, rows), {{"graph", "always"}});
+    const Islands islands(50, 0.001F, random);
+    const IvfIndex index(islands.rows(schema, 2000, random), {{"graph", "always"}});
+    const auto all = RowFilter::all(2000);
     for (std::size_t i = 0; i < 10; ++i) {
-      const auto query = make_query(schema, near(i));
-      const auto all = RowFilter::all(2000);
+      const auto query = make_query(schema, islands.near(i, random));
       const auto found = index.find(query, {}, all, 100);
       EXPECT_GE(recall_of(found.hits, index.exact(query, all, 100)), 0.9) << describe(schema);
+    }
+  }
+}
+
+/// Between two islands, and fewer rows are wanted than one has.
+TEST(GraphSearch, RowsOfTwoIslandsAreFound) {
+  Random random(kSeed);
+  for (const Metric metric : {Metric::kCosine, Metric::kEuclid}) {
+    const auto schema = dense_schema(32, metric);
+    const Islands islands(50, 0.1F, random);
+    const IvfIndex index(islands.rows(schema, 4000, random), {{"graph", "always"}});
+    const auto all = RowFilter::all(4000);
+    for (const std::size_t k : {10, 25, 70}) {
+      double recall = 0;
+      for (std::size_t i = 0; i < 20; ++i) {
+        const auto query = make_query(schema, islands.between(i, i + 1, random));
+        const auto hits = index.find(query, {}, all, k).hits;
+        recall += recall_of(hits, index.exact(query, all, k)) / 20;
+      }
+      EXPECT_GE(recall, 0.95) << describe(schema) << ", k = " << k;
+    }
+  }
+}
+
+/// Most visited nodes turn out to be far, and their links are not read: a walk that expands all its
+/// nodes scores more codes and finds no more.
+TEST(GraphSearch, FarNodesAreNotExpanded) {
+  Random random(kSeed);
+  for (const Metric metric : {Metric::kCosine, Metric::kEuclid}) {
+    const auto [schema, index, queries] = walked(metric, random);
+    const auto all = RowFilter::all(6000);
+    const auto codes_of = [&, &queries = queries, &index = index](const KeyValues& params,
+                                                                  std::size_t k) {
+      std::uint64_t n = 0;
+      for (const auto& query : queries) n += index.find(query, params, all, k).work.n_codes_scored;
+      return n;
+    };
+    for (const auto& [k, ef] : {std::pair<std::size_t, std::int64_t>{10, 70}, {40, 130}}) {
+      const KeyValues expanded{{"ef", ef}};
+      EXPECT_LT(mean_recall(index, queries, expanded, all, k),
+                mean_recall(index, queries, {}, all, k) + 0.02)
+          << describe(schema) << ", k = " << k;
+      EXPECT_LT(codes_of({}, k), codes_of(expanded, k)) << describe(schema) << ", k = " << k;
+    }
+  }
+}
+
+TEST(GraphSearch, SmallNumbersOfVisits) {
+  Random random(kSeed);
+  const auto [schema, index, queries] = walked(Metric::kCosine, random);
+  for (const std::int64_t ef : {1, 2, 3, 5, 9}) {
+    for (const std::size_t k : {1, 2, 10}) {
+      const auto found = index.find(queries[0], {{"ef", ef}}, RowFilter::all(6000), k);
+      EXPECT_EQ(found.hits.size(), k) << "ef = " << ef;
     }
   }
 }
@@ -221,12 +299,16 @@ TEST(GraphSearch, AWalkThatIsCancelledSaysSo) {
   const auto done = index.searcher->search(queries_like(schema, random, 1)[0], *params,
                                            RowFilter::all(6000), {cancel}, top, work);
   EXPECT_FALSE(done);
-  // What the walk left behind does not show in the next one.
-  const auto query = queries_like(schema, random, 1)[0];
+  // What a walk left behind does not show in the next one, on this thread or on another.
   const auto filter = RowFilter::all(6000);
-  EXPECT_GE(recall_of(index.find(query, {{"ef", std::int64_t{150}}}, filter, 10).hits,
-                      index.exact(query, filter, 10)),
-            0.9);
+  for (const KeyValues& values : {KeyValues{{"ef", std::int64_t{150}}}, KeyValues{}}) {
+    const auto query = queries_like(schema, random, 1)[0];
+    const auto here = index.find(query, values, filter, 10).hits;
+    std::vector<Hit> there;
+    std::thread([&] { there = index.find(query, values, filter, 10).hits; }).join();
+    ASSERT_EQ(here.size(), there.size());
+    for (std::size_t i = 0; i < here.size(); ++i) EXPECT_EQ(here[i].row, there[i].row);
+  }
 }
 
 }  // namespace
