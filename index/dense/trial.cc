@@ -118,13 +118,14 @@ struct Tried {
   double bytes = 0;  ///< index/cost.h
 };
 
-/// Bytes that all queries read. A node of a walk lies anywhere in memory.
+/// Bytes that all queries read, and seeks: a list and a node of a walk lie anywhere in memory.
 double bytes_of(const WorkCounters& work, const OpenFiles& files) {
-  const auto n_bytes = static_cast<double>(work.n_bytes);
+  const auto n_lists = static_cast<double>(work.n_lists);
+  const double n_bytes = static_cast<double>(work.n_bytes) + n_lists * cost::kRowSeekBytes;
   if (!files.graph) return n_bytes;
   const Partition& lists = files.lists.lists();
-  const double per_list = static_cast<double>(lists.rows().size()) / lists.facts().n_lists;
-  const double in_lists = static_cast<double>(work.n_lists) * per_list;
+  const double in_lists =
+      n_lists * static_cast<double>(lists.rows().size()) / lists.facts().n_lists;
   const double per_visit = 1 + cost::kExpandedShare * files.graph->facts().degree;
   const double n_visits =
       std::max(0.0, static_cast<double>(work.n_codes_scored) - in_lists) / per_visit;
