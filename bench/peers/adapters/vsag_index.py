@@ -55,7 +55,8 @@ class Sindi(Vsag):
     index_name = "sindi"
     builds = [{"doc_prune_ratio": ratio, "quantized": quantized}
               for ratio, quantized in ((0.4, True), (0.2, True), (0.0, True), (0.6, True), (0.4, False), (0.2, False))]
-    sweep = {"query_prune_ratio": (0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0), "n_candidate": (12, 16, 20, 30, 40, 60, 100, 150, 250, 400)}
+    sweep = {"query_prune_ratio": (0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0),
+             "n_candidate": (12, 16, 20, 30, 40, 60, 100, 150, 250, 400)}
     WINDOW = 50_000
 
     @classmethod
