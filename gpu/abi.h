@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define QV_GPU_ABI 2 /* a module with another number is refused */
+#define QV_GPU_ABI 3 /* a module with another number is refused */
 #define QV_GPU_SYMBOL "qv_gpu"
 #define QV_ROW_ALIGNMENT 64u /* bytes that rows and queries of 8 bits are padded to, with zeros */
 #define QV_TOKEN_GROUP 8u    /* tokens of a document or query are padded to a multiple of it */
@@ -69,12 +69,22 @@ typedef struct {
   uint32_t k;        /* hits wanted */
 } qv_token_query;
 
-/* Rows of codes, or tokens of documents. */
+/* What a part holds: items, and facts beside them.
+ * QV_ROWS: codes of 8 bits, a `qv_row` each.
+ * QV_DOCUMENTS: tokens, halves, with those that are repeated; a `qv_document` a document.
+ * QV_LISTS: blocks of 16 coded rows as `CodeBlocks` of kernels/codes/codes.h, list after list; the
+ *   first block of each list and, at the end, their number, as uint32_t.
+ * QV_BYTES: rows of second codes, no facts. 4 bits: byte i of 16 has dimension i of 32 in its low
+ *   half, 16 + i in the high half. */
+typedef enum { QV_ROWS = 0, QV_DOCUMENTS = 1, QV_LISTS = 2, QV_BYTES = 3 } qv_part_kind;
+
 typedef struct {
   uint32_t size;
-  uint32_t stride;      /* bytes of a row or token: a multiple of QV_ROW_ALIGNMENT */
-  uint64_t n_rows;      /* rows, or tokens with those that are repeated */
-  uint64_t n_documents; /* 0: rows */
+  uint32_t kind;    /* qv_part_kind */
+  uint32_t stride;  /* bytes of an item: a multiple of QV_ROW_ALIGNMENT */
+  uint32_t n_bits;  /* QV_LISTS: 1 to 8 bits a dimension; QV_BYTES: 8 or 4; else 0 */
+  uint64_t n_items; /* rows, tokens, blocks */
+  uint64_t n_facts; /* QV_ROWS: `n_items` */
 } qv_part_shape;
 
 /* For each query, rows among which its k best are (docs/gpu.md). Memory is pinned and stays as it
@@ -109,6 +119,58 @@ typedef struct {
   uint32_t* n_documents; /* out: [n_queries]; QV_NOT_CERTIFIED if there are more */
 } qv_documents;
 
+/* A query as the tables of `CodeTables`. */
+typedef struct {
+  float step;       /* value of a unit of the sum */
+  float offset;     /* is added to the product */
+  uint32_t k;       /* codes wanted */
+  uint32_t first_slot; /* of the job: a slot for each row of a block that is visited */
+  uint32_t n_slots;
+} qv_list_query;
+
+/* A list that a query scans. */
+typedef struct {
+  uint32_t query;
+  uint32_t list;
+  float base;          /* of the list, for this query */
+  uint32_t first_slot; /* those of a visit are in the order of rows */
+  uint32_t rank;       /* among the visits of the list, from 0 */
+} qv_visit;
+
+/* For each query the `k` best codes of the lists that it visits, and those as good as the last of
+ * them. With u the code of a row, the estimate is
+ *   (sum * step + offset) * scale + (add + base),
+ * in floats, each operation rounded by itself; `sum`: of the entries of the query's tables. Codes
+ * whose estimates are not numbers, or minus infinity, are left out. Memory as in `qv_dense`. */
+typedef struct {
+  uint32_t size;
+  uint32_t n_queries;
+  const qv_part* part;
+  const uint8_t* tables;        /* [n_queries, 128 * lines] */
+  const qv_list_query* queries; /* [n_queries] */
+  const qv_visit* visits;       /* [n_visits], by list */
+  uint32_t n_visits;
+  uint32_t n_slots;
+  uint32_t most_blocks;  /* of a list that is visited */
+  uint32_t capacity;     /* largest number of codes for one query */
+  float* scores;         /* out: [n_queries, capacity], in no order */
+  uint32_t* positions;   /* out: [n_queries, capacity]: 16 * block + row of it */
+  uint32_t* n_positions; /* out: [n_queries]; QV_NOT_CERTIFIED if there are more */
+} qv_lists;
+
+/* Products of queries of signed bytes and rows of second codes, in integers. Memory as in
+ * `qv_dense`. */
+typedef struct {
+  uint32_t size;
+  uint32_t n_queries;
+  const qv_part* part;
+  const int8_t* queries; /* [n_queries, dim]; dim: the bytes of a row, times two at 4 bits */
+  const uint32_t* rows;  /* [n_pairs] */
+  const uint32_t* query_of; /* [n_pairs] */
+  uint32_t n_pairs;
+  int32_t* products; /* out: [n_pairs] */
+} qv_products;
+
 typedef struct {
   uint32_t size;
   uint32_t abi;
@@ -118,13 +180,9 @@ typedef struct {
   void (*close)(qv_device* device); /* after all its parts and lanes */
   void (*facts)(qv_device* device, qv_device_facts* out);
   qv_status (*part_make)(qv_device* device, const qv_part_shape* shape, qv_part** out);
-  /* Copies rows [first, first + n); returns when they are read. */
-  qv_status (*part_put)(qv_part* part, uint64_t first, uint64_t n, const int8_t* codes,
-                        const qv_row* rows);
-  /* Copies tokens [first, first + n), and documents likewise. */
-  qv_status (*part_put_tokens)(qv_part* part, uint64_t first, uint64_t n, const uint16_t* tokens);
-  qv_status (*part_put_documents)(qv_part* part, uint64_t first, uint64_t n,
-                                  const qv_document* documents);
+  /* Copies items [first, first + n), and facts likewise; returns when they are read. */
+  qv_status (*part_put)(qv_part* part, uint64_t first, uint64_t n, const void* items);
+  qv_status (*part_put_facts)(qv_part* part, uint64_t first, uint64_t n, const void* facts);
   void (*part_free)(qv_part* part);
   void* (*pinned)(qv_device* device, uint64_t n_bytes); /* NULL: no memory */
   void (*unpin)(qv_device* device, void* memory);
@@ -133,6 +191,8 @@ typedef struct {
   /* Queues a job; a lane has one at a time. */
   qv_status (*dense)(qv_lane* lane, const qv_dense* job);
   qv_status (*documents)(qv_lane* lane, const qv_documents* job);
+  qv_status (*lists)(qv_lane* lane, const qv_lists* job);
+  qv_status (*products)(qv_lane* lane, const qv_products* job);
   /* Waits up to `us` microseconds for the job. QV_BUSY: not done yet. */
   qv_status (*wait)(qv_lane* lane, uint32_t us);
   const char* (*last_error)(void); /* of this thread, "" if there is none */

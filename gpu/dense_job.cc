@@ -19,8 +19,8 @@ struct Places {
 };
 
 Places places(Pieces& pieces, const Part& part, std::uint64_t n, std::uint64_t capacity) {
-  return {pieces.take<std::int8_t>(n * part.stride()), pieces.take<qv_query>(n),
-          pieces.take<std::uint64_t>((part.n_rows() + 63) / 64),
+  return {pieces.take<std::int8_t>(n * part.shape().stride), pieces.take<qv_query>(n),
+          pieces.take<std::uint64_t>((part.shape().n_items + 63) / 64),
           pieces.take<std::uint32_t>(n * capacity), pieces.take<std::uint32_t>(n)};
 }
 
@@ -38,7 +38,7 @@ std::size_t DenseJob::n_together(const DenseRows& /*rows*/, std::span<const Dens
 /// Each query is written to its own place, so that threads need not wait for one another. Then
 /// those with a code move up.
 void DenseJob::write_queries(const Part& part, std::int8_t* codes, qv_query* queries) {
-  const std::size_t stride = part.stride();
+  const std::size_t stride = part.shape().stride;
   std::vector<char> has_code(numbers_.size());
   const auto write_one = [&](std::size_t j) {
     const DenseQuery& query = queries_[numbers_[j]];
@@ -69,7 +69,7 @@ bool DenseJob::write(Lane& lane, const Part& part, const std::uint64_t* allowed)
   const Places at = places(pieces, part, numbers_.size(), capacity);
   write_queries(part, at.codes, at.queries);
   if (allowed != nullptr) {
-    std::memcpy(at.allowed, allowed, (part.n_rows() + 63) / 64 * sizeof(*allowed));
+    std::memcpy(at.allowed, allowed, (part.shape().n_items + 63) / 64 * sizeof(*allowed));
   }
   job_ = {.size = sizeof job_,
           .n_queries = static_cast<std::uint32_t>(written_.size()),

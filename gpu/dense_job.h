@@ -15,6 +15,7 @@ class DenseJob {
  public:
   using Rows = DenseRows;
   using Query = DenseQuery;
+  using Answers = RowLists;
 
   /// Queries of one job: fewer if one wants many hits, so that the rows found take at most 32 MiB
   /// of a device.

@@ -20,10 +20,8 @@ constexpr std::chrono::microseconds kLaneWait(1000);
 Part::Part(std::shared_ptr<Device> device, qv_part* handle, const qv_part_shape& shape)
     : device_(std::move(device)),
       handle_(handle),
-      n_rows_(shape.n_rows),
-      n_documents_(shape.n_documents),
-      n_bytes_(bytes_of(shape)),
-      stride_(shape.stride) {
+      shape_(shape),
+      n_bytes_(bytes_of(shape)) {
   ++device_->n_parts_;
 }
 
@@ -33,38 +31,40 @@ Part::~Part() {
   if (!device_->is_lost()) device_->module_.api().part_free(handle_);
 }
 
-bool Part::put(std::uint64_t first, const std::vector<std::int8_t>& codes,
-               const std::vector<qv_row>& rows) {
-  if (device_->is_lost()) return false;
-  const auto status =
-      device_->module_.api().part_put(handle_, first, rows.size(), codes.data(), rows.data());
-  return is_put(status, codes.size() + rows.size() * sizeof(qv_row));
+bool Part::put(std::uint64_t first, std::span<const std::byte> items) {
+  return put_by(device_->module_.api().part_put, first, items, shape_.stride);
 }
 
-bool Part::put_tokens(std::uint64_t first, const std::vector<std::uint16_t>& tokens) {
-  if (device_->is_lost()) return false;
-  const std::uint64_t n_bytes = tokens.size() * sizeof(std::uint16_t);
-  return is_put(
-      device_->module_.api().part_put_tokens(handle_, first, n_bytes / stride_, tokens.data()),
-      n_bytes);
+bool Part::put_facts(std::uint64_t first, std::span<const std::byte> facts) {
+  const auto kind = static_cast<qv_part_kind>(shape_.kind);
+  return put_by(device_->module_.api().part_put_facts, first, facts, fact_bytes(kind));
 }
 
-bool Part::put_documents(std::uint64_t first, const std::vector<qv_document>& documents) {
+bool Part::put_by(Put function, std::uint64_t first, std::span<const std::byte> from,
+                  std::uint64_t size) {
   if (device_->is_lost()) return false;
-  return is_put(
-      device_->module_.api().part_put_documents(handle_, first, documents.size(), documents.data()),
-      documents.size() * sizeof(qv_document));
-}
-
-bool Part::is_put(qv_status status, std::uint64_t n_bytes) {
+  const auto status = function(handle_, first, from.size() / size, from.data());
   if (device_->outcome_of(status, "part_put") != Device::Outcome::kDone) return false;
-  device_->counts_.n_uploaded_bytes += n_bytes;
+  device_->counts_.n_uploaded_bytes += from.size();
   return true;
 }
 
+std::uint64_t fact_bytes(qv_part_kind kind) {
+  switch (kind) {
+    case QV_ROWS:
+      return sizeof(qv_row);
+    case QV_DOCUMENTS:
+      return sizeof(qv_document);
+    case QV_LISTS:
+    case QV_BYTES:
+      break;
+  }
+  return sizeof(std::uint32_t);
+}
+
 std::uint64_t bytes_of(const qv_part_shape& shape) {
-  const std::uint64_t of_rows = shape.n_documents == 0 ? shape.n_rows * sizeof(qv_row) : 0;
-  return shape.n_rows * shape.stride + of_rows + shape.n_documents * sizeof(qv_document);
+  return shape.n_items * shape.stride +
+         shape.n_facts * fact_bytes(static_cast<qv_part_kind>(shape.kind));
 }
 
 Lane::~Lane() {

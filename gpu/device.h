@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ namespace quiver::gpu {
 
 class Device;
 
-/// Rows on a device. Immutable once it is filled. Any thread.
+/// Rows, documents, lists or bytes on a device. Immutable once it is filled. Any thread.
 class Part {
  public:
   Part(std::shared_ptr<Device> device, qv_part* handle, const qv_part_shape& shape);
@@ -33,27 +34,26 @@ class Part {
 
   [[nodiscard]] Device& device() const { return *device_; }
   [[nodiscard]] const qv_part* handle() const { return handle_; }
-  [[nodiscard]] std::uint64_t n_rows() const { return n_rows_; }
-  [[nodiscard]] std::uint32_t stride() const { return stride_; }
-  [[nodiscard]] std::uint64_t n_documents() const { return n_documents_; }
+  [[nodiscard]] const qv_part_shape& shape() const { return shape_; }
   [[nodiscard]] std::uint64_t n_bytes() const { return n_bytes_; }
-  /// False if the device is lost or out of memory.
-  [[nodiscard]] bool put(std::uint64_t first, const std::vector<std::int8_t>& codes,
-                         const std::vector<qv_row>& rows);
-  [[nodiscard]] bool put_tokens(std::uint64_t first, const std::vector<std::uint16_t>& tokens);
-  [[nodiscard]] bool put_documents(std::uint64_t first, const std::vector<qv_document>& documents);
+  /// Copies items from number `first` on. False if the device is lost or out of memory.
+  [[nodiscard]] bool put(std::uint64_t first, std::span<const std::byte> items);
+  /// The same for facts.
+  [[nodiscard]] bool put_facts(std::uint64_t first, std::span<const std::byte> facts);
 
  private:
+  using Put = decltype(qv_gpu_api::part_put);
+  [[nodiscard]] bool put_by(Put function, std::uint64_t first, std::span<const std::byte> from,
+                            std::uint64_t size);
+
   const std::shared_ptr<Device> device_;
   qv_part* const handle_;
-  [[nodiscard]] bool is_put(qv_status status, std::uint64_t n_bytes);
-
-  const std::uint64_t n_rows_;
-  const std::uint64_t n_documents_;
+  const qv_part_shape shape_;
   const std::uint64_t n_bytes_;
-  const std::uint32_t stride_;
 };
 
+/// Bytes of one of a part's facts.
+[[nodiscard]] std::uint64_t fact_bytes(qv_part_kind kind);
 /// Memory that a part takes on a device.
 [[nodiscard]] std::uint64_t bytes_of(const qv_part_shape& shape);
 

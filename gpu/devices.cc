@@ -14,13 +14,13 @@
 #include "gpu/dense_job.h"
 #include "gpu/document_job.h"
 #include "gpu/emulated/emulated.h"
-#include "gpu/encode.h"
+#include "gpu/list_job.h"
+#include "gpu/product_job.h"
+#include "gpu/upload.h"
 
 namespace quiver::gpu {
 namespace {
 
-/// Bytes of codes that are made and copied at a time.
-constexpr std::size_t kPieceBytes = 16 << 20;
 constexpr int kLoaderNice = 5;
 constexpr int kCheckerNice = 19;
 /// A query that finds no room asks for some at most this often.
@@ -55,26 +55,6 @@ std::int64_t now_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
-qv_part_shape shape_of(const DenseRows& rows) {
-  return {sizeof(qv_part_shape), code_stride(rows.view.dim), rows.view.n_rows, 0};
-}
-
-/// At least the bytes of the part, without a look at each document.
-std::uint64_t most_bytes(const DenseRows& rows) { return bytes_of(shape_of(rows)); }
-std::uint64_t most_bytes(const Documents& documents) {
-  const std::uint64_t n_padding = documents.n() * (QV_TOKEN_GROUP - 1);
-  return bytes_of({sizeof(qv_part_shape), token_stride(documents.tokens.dim),
-                   documents.tokens.n_rows + n_padding, documents.n()});
-}
-
-qv_part_shape shape_of(const Documents& documents) {
-  std::uint64_t n_tokens = 0;
-  for (std::size_t i = 0; i < documents.n(); ++i) {
-    n_tokens += padded_tokens(documents.offsets[i + 1] - documents.offsets[i]);
-  }
-  return {sizeof(qv_part_shape), token_stride(documents.tokens.dim), n_tokens, documents.n()};
-}
-
 std::uint64_t stored_bytes(const DenseRows& rows) {
   return rows.view.n_rows * rows.view.stride_bytes;
 }
@@ -82,58 +62,50 @@ std::uint64_t stored_bytes(const Documents& documents) {
   return documents.tokens.n_rows * documents.tokens.stride_bytes;
 }
 
-/// What the CPU reads in the time that it takes for one query. It compares each token with some
+/// What the CPU reads to answer the queries. Rows in memory are read once for several.
+template <class Query>
+std::uint64_t bytes_of_search(const DenseRows& rows, std::span<const Query> /*queries*/) {
+  return stored_bytes(rows);
+}
+template <class Query>
+std::uint64_t bytes_of_search(const Documents& documents, std::span<const Query> /*queries*/) {
+  return stored_bytes(documents);
+}
+std::uint64_t bytes_of_search(const CodeLists& lists, std::span<const ListQuery> queries) {
+  std::uint64_t n_blocks = 0;
+  for (const ListQuery& query : queries) n_blocks += ListJob::blocks_of(lists, query);
+  return n_blocks * lists.blocks.block_bytes();
+}
+std::uint64_t bytes_of_search(const ByteCodes& codes, std::span<const ProductQuery> queries) {
+  std::uint64_t n_rows = 0;
+  for (const ProductQuery& query : queries) n_rows += query.rows.size();
+  return n_rows * codes.stride;
+}
+
+/// What the CPU reads in the time that it takes for the query. It compares each token with some
 /// tens of the query.
-std::uint64_t bytes_on_cpu(const DenseRows& rows) { return stored_bytes(rows); }
-std::uint64_t bytes_on_cpu(const Documents& documents) { return 8 * stored_bytes(documents); }
+std::uint64_t bytes_on_cpu(const DenseRows& rows, const DenseQuery& /*query*/) {
+  return stored_bytes(rows);
+}
+std::uint64_t bytes_on_cpu(const Documents& documents, const DocumentQuery& /*query*/) {
+  return 8 * stored_bytes(documents);
+}
+std::uint64_t bytes_on_cpu(const CodeLists& lists, const ListQuery& query) {
+  return bytes_of_search(lists, std::span(&query, 1));
+}
+std::uint64_t bytes_on_cpu(const ByteCodes& codes, const ProductQuery& query) {
+  return bytes_of_search(codes, std::span(&query, 1));
+}
 
 std::size_t n_of(const DenseRows& rows) { return rows.view.n_rows; }
 std::size_t n_of(const Documents& documents) { return documents.n(); }
+std::size_t n_of(const CodeLists& lists) { return lists.blocks.n * CodeBlocks::kRows; }
+std::size_t n_of(const ByteCodes& codes) { return codes.n_rows; }
 
 double allowed_share(const std::uint64_t* allowed, std::size_t n) {
   if (allowed == nullptr || n == 0) return 1;
   const std::span words(allowed, (n + 63) / 64);
   return static_cast<double>(count_bits(words)) / static_cast<double>(n);
-}
-
-enum class Filled : std::uint8_t { kDone, kNoCodes, kNot };
-
-/// Makes the rows' codes and copies them, piece by piece.
-Filled fill(Part& part, const DenseRows& rows) {
-  EncodedRows encoded;
-  const std::size_t n_piece = std::max<std::size_t>(1, kPieceBytes / part.stride());
-  for (std::size_t first = 0; first < part.n_rows(); first += n_piece) {
-    const std::size_t n = std::min<std::size_t>(n_piece, part.n_rows() - first);
-    if (!encode_rows(rows.view, first, n, encoded)) return Filled::kNoCodes;
-    if (!part.put(first, encoded.codes, encoded.rows)) return Filled::kNot;
-  }
-  return Filled::kDone;
-}
-
-/// Documents from `first` on whose tokens make a piece; at least one.
-std::size_t documents_of_piece(const Documents& documents, std::size_t first, std::size_t stride) {
-  std::uint64_t n_tokens = 0;
-  for (std::size_t i = first; i < documents.n(); ++i) {
-    n_tokens += padded_tokens(documents.offsets[i + 1] - documents.offsets[i]);
-    if (i > first && n_tokens * stride > kPieceBytes) return i - first;
-  }
-  return documents.n() - first;
-}
-
-Filled fill(Part& part, const Documents& documents) {
-  EncodedDocuments encoded;
-  std::uint64_t n_tokens = 0;
-  for (std::size_t first = 0; first < documents.n();) {
-    const std::size_t n = documents_of_piece(documents, first, part.stride());
-    if (!encode_documents(documents, first, n, encoded)) return Filled::kNoCodes;
-    const auto group = static_cast<std::uint32_t>(n_tokens / QV_TOKEN_GROUP);
-    for (qv_document& document : encoded.documents) document.first_group += group;
-    if (!part.put_tokens(n_tokens, encoded.tokens)) return Filled::kNot;
-    if (!part.put_documents(first, encoded.documents)) return Filled::kNot;
-    n_tokens += encoded.tokens.size() * sizeof(std::uint16_t) / part.stride();
-    first += n;
-  }
-  return Filled::kDone;
 }
 
 }  // namespace
@@ -388,26 +360,37 @@ Result<RowLists> Devices::find_best(Slot& slot, const Documents& documents,
   return find<DocumentJob>(slot, documents, queries, allowed, cancel, executor);
 }
 
+Result<BestCodes> Devices::scan_lists(Slot& slot, const CodeLists& lists,
+                                      std::span<const ListQuery> queries, const Cancel& cancel) {
+  return find<ListJob>(slot, lists, queries, nullptr, cancel, nullptr);
+}
+
+Result<Products> Devices::multiply(Slot& slot, const ByteCodes& codes,
+                                   std::span<const ProductQuery> queries, const Cancel& cancel) {
+  return find<ProductJob>(slot, codes, queries, nullptr, cancel, nullptr);
+}
+
 template <class Job>
-Result<RowLists> Devices::find(Slot& slot, const typename Job::Rows& rows,
-                               std::span<const typename Job::Query> queries,
-                               const std::uint64_t* allowed, const Cancel& cancel,
-                               Executor* executor) {
-  RowLists lists(queries.size());
-  if (stored_bytes(rows) < options_.min_bytes) return lists;
+Result<typename Job::Answers> Devices::find(Slot& slot, const typename Job::Rows& rows,
+                                            std::span<const typename Job::Query> queries,
+                                            const std::uint64_t* allowed, const Cancel& cancel,
+                                            Executor* executor) {
+  typename Job::Answers answers(queries.size());
+  const std::uint64_t n_bytes = bytes_of_search(rows, queries);
+  if (n_bytes < options_.min_bytes) return answers;
   if (!is_useful()) {
     if (!devices_.empty()) count(Fallback::kLost, queries.size());
-    return lists;
+    return answers;
   }
   const double share = allowed_share(allowed, n_of(rows));
-  if (share * static_cast<double>(stored_bytes(rows)) < static_cast<double>(options_.min_bytes)) {
-    return lists;
+  if (share * static_cast<double>(n_bytes) < static_cast<double>(options_.min_bytes)) {
+    return answers;
   }
   Fallback why = Fallback::kLoading;
   const auto part = part_for(slot, rows, why);
   if (part == nullptr) {
     count(why, queries.size());
-    return lists;
+    return answers;
   }
   std::vector<std::size_t> numbers;
   for (std::size_t i = 0; i < queries.size(); ++i) {
@@ -424,19 +407,22 @@ Result<RowLists> Devices::find(Slot& slot, const typename Job::Rows& rows,
     const auto group =
         std::span(numbers).subspan(first, std::min(n_together, numbers.size() - first));
     Job job(queries, group, rows, executor);
-    const double cpu_us = share * static_cast<double>(group.size() * bytes_on_cpu(rows)) /
-                          static_cast<double>(kCpuBytesPerUs);
+    double cpu_us = 0;
+    for (const std::size_t i : group) {
+      cpu_us += share * static_cast<double>(bytes_on_cpu(rows, queries[i])) /
+                static_cast<double>(kCpuBytesPerUs);
+    }
     const std::chrono::microseconds patience(
         std::min(static_cast<std::int64_t>(cpu_us), kMaxPatienceUs));
-    QV_TRY(run(job, part, allowed, patience, cancel, lists));
+    QV_TRY(run(job, part, allowed, patience, cancel, answers));
   }
-  return lists;
+  return answers;
 }
 
 template <class Job>
 Result<> Devices::run(Job& job, const std::shared_ptr<const Part>& part,
                       const std::uint64_t* allowed, std::chrono::microseconds patience,
-                      const Cancel& cancel, RowLists& lists) {
+                      const Cancel& cancel, typename Job::Answers& answers) {
   Device& device = part->device();
   auto lane = device.take_lane(patience, cancel);
   if (lane == nullptr) {
@@ -457,7 +443,7 @@ Result<> Devices::run(Job& job, const std::shared_ptr<const Part>& part,
                lane, [&job](const auto& api, const Lane& own) { return job.start(api, own); },
                job.n_queries(), cancel));
     if (outcome == Device::Outcome::kDone) {
-      count(Fallback::kUncertain, job.n_queries() - job.read(lists));
+      count(Fallback::kUncertain, job.n_queries() - job.read(answers));
     } else {
       count(outcome == Device::Outcome::kLost ? Fallback::kLost : Fallback::kNot, job.n_queries());
     }

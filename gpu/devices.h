@@ -23,6 +23,7 @@
 #include "base/views.h"
 #include "gpu/device.h"
 #include "gpu/slot.h"
+#include "kernels/codes/codes.h"
 #include "kernels/similarity.h"
 
 namespace quiver::gpu {
@@ -33,8 +34,9 @@ struct Options {
   std::string devices = "auto";
   std::string module;              ///< path; empty: `find_module`
   std::uint64_t memory_bytes = 0;  ///< of each device, for rows; 0: nine tenths of what is free
-  std::uint64_t min_bytes =
-      8ULL << 20;             ///< allowed rows of a segment as stored; fewer stay on the CPU
+  /// What the CPU would read stays with it if it is less: allowed rows as stored, or codes that all
+  /// queries of a call scan.
+  std::uint64_t min_bytes = 8ULL << 20;
   double check_share = 1e-4;  ///< of jobs: one of their queries is answered by the CPU, too
   std::chrono::milliseconds idle_time = std::chrono::minutes(1);  ///< unused rows give way after it
   std::chrono::milliseconds job_time = std::chrono::seconds(10);  ///< then a device counts as lost
@@ -82,6 +84,50 @@ struct DocumentQuery {
   std::span<const float> tokens;  ///< `[n_tokens, dim]`
   std::uint64_t k = 0;
 };
+
+/// Posting lists of codes of a sealed segment.
+struct CodeLists {
+  SharedBytes bytes;                       ///< what `blocks` refers to
+  CodeBlocks blocks;                       ///< of all lists, one after another
+  SharedSpan<std::uint32_t> first_blocks;  ///< `[n_lists + 1]`: where list i begins
+};
+
+struct ListVisit {
+  std::uint32_t list = 0;
+  float base = 0;  ///< as in `CodeKernels::scan`
+};
+
+struct ListQuery {
+  CodeTables tables;
+  std::span<const ListVisit> visits;  ///< different lists
+  std::uint64_t k = 0;                ///< codes wanted, >= 1
+};
+
+/// Estimates of codes and where these are: 16 * block + row of the block.
+struct ScoredCodes {
+  std::vector<float> scores;
+  std::vector<std::uint32_t> positions;
+};
+/// For each query its `k` best codes by (estimate, position), and some as good as the last, in no
+/// order; nullopt: the caller scans.
+using BestCodes = std::vector<std::optional<ScoredCodes>>;
+
+/// Second codes of a sealed segment: bytes, or pairs of half bytes as `qv_products` has them.
+struct ByteCodes {
+  SharedBytes bytes;  ///< `[n_rows, stride]`
+  std::uint64_t n_rows = 0;
+  std::uint32_t dim = 0;
+  std::uint32_t n_bits = 8;  ///< or 4
+  std::uint32_t stride = 0;
+};
+
+struct ProductQuery {
+  std::span<const std::int8_t> values;  ///< `[dim]`
+  std::span<const std::uint32_t> rows;
+  static constexpr std::uint64_t k = 0;  ///< all products are wanted
+};
+/// For each query the product with each of its rows; nullopt: the caller multiplies.
+using Products = std::vector<std::optional<std::vector<std::int32_t>>>;
 
 /// For each query the rows among which its `k` best are, ascending; nullopt: the caller looks
 /// itself.
@@ -143,6 +189,14 @@ class Devices {
                                            std::span<const DocumentQuery> queries,
                                            const std::uint64_t* allowed, const Cancel& cancel,
                                            Executor* executor = nullptr);
+  /// The best codes of lists, with the estimates that `CodeKernels::scan` gives.
+  [[nodiscard]] Result<BestCodes> scan_lists(Slot& slot, const CodeLists& lists,
+                                             std::span<const ListQuery> queries,
+                                             const Cancel& cancel);
+  /// Products with second codes.
+  [[nodiscard]] Result<Products> multiply(Slot& slot, const ByteCodes& codes,
+                                          std::span<const ProductQuery> queries,
+                                          const Cancel& cancel);
   /// The number of a query of a job with `n` queries that is to be checked; nullopt most of the
   /// time (`Options::check_share`), and while a check is under way. Numbers change from job to job.
   [[nodiscard]] std::optional<std::size_t> next_to_check(std::size_t n);
@@ -173,13 +227,14 @@ class Devices {
   template <class Rows>
   [[nodiscard]] std::shared_ptr<const Part> part_for(Slot& slot, const Rows& rows, Fallback& why);
   template <class Job>
-  [[nodiscard]] Result<RowLists> find(Slot& slot, const typename Job::Rows& rows,
-                                      std::span<const typename Job::Query> queries,
-                                      const std::uint64_t* allowed, const Cancel& cancel,
-                                      Executor* executor);
+  [[nodiscard]] Result<typename Job::Answers> find(Slot& slot, const typename Job::Rows& rows,
+                                                   std::span<const typename Job::Query> queries,
+                                                   const std::uint64_t* allowed,
+                                                   const Cancel& cancel, Executor* executor);
   template <class Job>
   Result<> run(Job& job, const std::shared_ptr<const Part>& part, const std::uint64_t* allowed,
-               std::chrono::microseconds patience, const Cancel& cancel, RowLists& lists);
+               std::chrono::microseconds patience, const Cancel& cancel,
+               typename Job::Answers& answers);
   void count(Fallback why, std::size_t n_queries) {
     fallbacks_[static_cast<std::size_t>(why)] += n_queries;
   }

@@ -19,8 +19,8 @@ struct DocumentPlaces {
 
 DocumentPlaces document_places(Pieces& pieces, const Part& part, std::uint64_t n_tokens,
                                std::uint64_t n, std::uint64_t capacity) {
-  return {pieces.take<std::uint16_t>(n_tokens * part.stride() / 2), pieces.take<qv_token_query>(n),
-          pieces.take<std::uint64_t>((part.n_documents() + 63) / 64),
+  return {pieces.take<std::uint16_t>(n_tokens * part.shape().stride / 2), pieces.take<qv_token_query>(n),
+          pieces.take<std::uint64_t>((part.shape().n_facts + 63) / 64),
           pieces.take<std::uint32_t>(n * capacity), pieces.take<std::uint32_t>(n)};
 }
 
@@ -107,9 +107,9 @@ bool DocumentJob::write(Lane& lane, const Part& part, const std::uint64_t* allow
   if (memory == nullptr) return false;
   Pieces pieces(memory);
   const DocumentPlaces at = document_places(pieces, part, n_tokens, numbers_.size(), capacity);
-  write_queries(part.stride(), at.tokens, at.queries);
+  write_queries(part.shape().stride, at.tokens, at.queries);
   if (allowed != nullptr) {
-    std::memcpy(at.allowed, allowed, (part.n_documents() + 63) / 64 * sizeof(*allowed));
+    std::memcpy(at.allowed, allowed, (part.shape().n_facts + 63) / 64 * sizeof(*allowed));
   }
   job_ = {.size = sizeof job_,
           .n_queries = static_cast<std::uint32_t>(written_.size()),

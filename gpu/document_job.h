@@ -15,6 +15,7 @@ class DocumentJob {
  public:
   using Rows = Documents;
   using Query = DocumentQuery;
+  using Answers = RowLists;
 
   /// Queries of one job, so that their scores take 64 MiB of a device at most, and their products
   /// a second of a slow one.

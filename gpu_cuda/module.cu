@@ -15,6 +15,8 @@
 #include "gpu_cuda/dense_plan.cuh"
 #include "gpu_cuda/documents.cuh"
 #include "gpu_cuda/documents_plan.cuh"
+#include "gpu_cuda/lists_plan.cuh"
+#include "gpu_cuda/products.cuh"
 #include "gpu_cuda/status.cuh"
 
 struct qv_device {
@@ -27,9 +29,8 @@ struct qv_device {
 struct qv_part {
   qv_device* device;
   qv_part_shape shape;
-  int8_t* codes;           ///< or tokens
-  qv_row* rows;            ///< nullptr: tokens
-  qv_document* documents;  ///< nullptr: rows
+  int8_t* items;
+  void* facts;  ///< nullptr: there are none
 };
 
 struct qv_lane {
@@ -88,45 +89,53 @@ void write_facts(qv_device* device, qv_device_facts* out) {
 
 void free_part(qv_part* part) {
   cudaSetDevice(part->device->number);
-  cudaFree(part->codes);
-  cudaFree(part->rows);
-  cudaFree(part->documents);
+  cudaFree(part->items);
+  cudaFree(part->facts);
   delete part;
 }
 
-/// Memory of whole tiles of rows, zero beyond the last row.
+uint64_t fact_bytes(const qv_part_shape& shape) {
+  return shape.kind == QV_ROWS ? sizeof(qv_row) : shape.kind == QV_DOCUMENTS ? sizeof(qv_document) : sizeof(uint32_t);
+}
+
+/// Memory of whole tiles of rows, zero beyond the last row; of other kinds exactly what is put.
 qv_status fill_part(qv_part& part) {
-  const uint64_t n_rows = tiles_of(part.shape.n_rows) * tiles::kTileRows;
-  QV_CUDA(cudaMalloc(&part.codes, n_rows * part.shape.stride));
-  QV_CUDA(cudaMalloc(&part.rows, n_rows * sizeof(qv_row)));
-  QV_CUDA(cudaMemset(part.codes, 0, n_rows * part.shape.stride));
-  QV_CUDA(cudaMemset(part.rows, 0, n_rows * sizeof(qv_row)));
+  const bool is_rows = part.shape.kind == QV_ROWS;
+  const uint64_t n_items = is_rows ? tiles_of(part.shape.n_items) * tiles::kTileRows : part.shape.n_items;
+  const uint64_t n_facts = is_rows ? n_items : part.shape.n_facts;
+  const uint64_t n_item_bytes = std::max<uint64_t>(1, n_items) * part.shape.stride;
+  QV_CUDA(cudaMalloc(&part.items, n_item_bytes));
+  if (n_facts > 0) QV_CUDA(cudaMalloc(&part.facts, n_facts * fact_bytes(part.shape)));
+  if (!is_rows) return QV_DONE;
+  QV_CUDA(cudaMemset(part.items, 0, n_item_bytes));
+  QV_CUDA(cudaMemset(part.facts, 0, n_facts * sizeof(qv_row)));
   return QV_DONE;
 }
 
-/// Memory of tokens, all of which are put.
-qv_status fill_documents(qv_part& part) {
-  QV_CUDA(cudaMalloc(&part.codes, std::max<uint64_t>(1, part.shape.n_rows) * part.shape.stride));
-  QV_CUDA(cudaMalloc(&part.documents, part.shape.n_documents * sizeof(qv_document)));
-  return QV_DONE;
-}
-
-/// Whether a grid and the numbers of `qv_document` hold so many, and blocks the tokens of a query.
+/// Whether a grid and the numbers of the interface hold so many, and blocks the tokens or the tables of a query.
 bool fits(const qv_device& device, const qv_part_shape& shape) {
   constexpr uint64_t kMost = uint64_t{1} << 31;
-  if (shape.n_documents > 0) {
-    return shape.n_documents < kMost && shape.n_rows / QV_TOKEN_GROUP < kMost &&
-           tile_groups_of(1, shape.stride, device.most_shared) > 0;
+  switch (shape.kind) {
+    case QV_ROWS:
+      return shape.n_items > 0 && shape.n_items <= kMost;
+    case QV_DOCUMENTS:
+      return shape.n_facts > 0 && shape.n_facts < kMost && shape.n_items / QV_TOKEN_GROUP < kMost &&
+             tile_groups_of(1, shape.stride, device.most_shared) > 0;
+    case QV_LISTS:
+      return shape.n_items < kMost / 16 && do_tables_fit(lines_of(shape.stride, shape.n_bits), 1, device.most_shared);
+    case QV_BYTES:
+      return shape.n_items <= kMost && (shape.n_bits == 8 || shape.n_bits == 4);
+    default:
+      return false;
   }
-  return shape.n_rows > 0 && shape.n_rows <= kMost;
 }
 
 qv_status make_part(qv_device* device, const qv_part_shape* shape, qv_part** out) {
   QV_CUDA(cudaSetDevice(device->number));
   if (!fits(*device, *shape)) return QV_NOT;
-  auto* const part = new (std::nothrow) qv_part{device, *shape, nullptr, nullptr, nullptr};
+  auto* const part = new (std::nothrow) qv_part{device, *shape, nullptr, nullptr};
   if (part == nullptr) return QV_NO_MEMORY;
-  const qv_status status = shape->n_documents > 0 ? fill_documents(*part) : fill_part(*part);
+  const qv_status status = fill_part(*part);
   if (status != QV_DONE) {
     free_part(part);
     return status;
@@ -143,19 +152,14 @@ qv_status copy_to(qv_part& part, void* to, const void* from, uint64_t n_bytes) {
   return QV_DONE;
 }
 
-qv_status put_rows(qv_part* part, uint64_t first, uint64_t n, const int8_t* codes, const qv_row* rows) {
+qv_status put_items(qv_part* part, uint64_t first, uint64_t n, const void* items) {
   const uint64_t stride = part->shape.stride;
-  const qv_status status = copy_to(*part, part->codes + first * stride, codes, n * stride);
-  return status == QV_DONE ? copy_to(*part, part->rows + first, rows, n * sizeof(qv_row)) : status;
+  return copy_to(*part, part->items + first * stride, items, n * stride);
 }
 
-qv_status put_tokens(qv_part* part, uint64_t first, uint64_t n, const uint16_t* tokens) {
-  const uint64_t stride = part->shape.stride;
-  return copy_to(*part, part->codes + first * stride, tokens, n * stride);
-}
-
-qv_status put_documents(qv_part* part, uint64_t first, uint64_t n, const qv_document* documents) {
-  return copy_to(*part, part->documents + first, documents, n * sizeof(qv_document));
+qv_status put_facts(qv_part* part, uint64_t first, uint64_t n, const void* facts) {
+  const uint64_t size = fact_bytes(part->shape);
+  return copy_to(*part, static_cast<char*>(part->facts) + first * size, facts, n * size);
 }
 
 void* take_pinned(qv_device* device, uint64_t n_bytes) {
@@ -234,6 +238,24 @@ qv_status copy_inputs(const qv_documents& job, const DocumentShape& shape, const
   return QV_DONE;
 }
 
+qv_status copy_inputs(const qv_lists& job, const ListShape& shape, const ListInputs& inputs, cudaStream_t stream) {
+  QV_CUDA(cudaMemcpyAsync(inputs.tables, job.tables, table_bytes(shape), cudaMemcpyHostToDevice, stream));
+  QV_CUDA(cudaMemcpyAsync(inputs.queries, job.queries, job.n_queries * sizeof(qv_list_query), cudaMemcpyHostToDevice,
+                          stream));
+  QV_CUDA(cudaMemcpyAsync(inputs.visits, job.visits, job.n_visits * sizeof(qv_visit), cudaMemcpyHostToDevice, stream));
+  return QV_DONE;
+}
+
+qv_status copy_inputs(const qv_products& job, const ProductShape& shape, const ProductInputs& inputs,
+                      cudaStream_t stream) {
+  const uint64_t n_bytes = uint64_t{job.n_queries} * values_of_row(shape.stride, shape.n_bits);
+  QV_CUDA(cudaMemcpyAsync(inputs.queries, job.queries, n_bytes, cudaMemcpyHostToDevice, stream));
+  QV_CUDA(cudaMemcpyAsync(inputs.rows, job.rows, job.n_pairs * sizeof(uint32_t), cudaMemcpyHostToDevice, stream));
+  QV_CUDA(cudaMemcpyAsync(inputs.query_of, job.query_of, job.n_pairs * sizeof(uint32_t), cudaMemcpyHostToDevice,
+                          stream));
+  return QV_DONE;
+}
+
 /// By the products of four warps if the device has them and the job fits, else as every device does.
 qv_status launch(const qv_device& device, const DenseShape& shape, const DenseMemory& memory, cudaStream_t stream) {
   const WidePlan plan = wide_plan(shape.stride, shape.n_queries, device.has_wide ? device.most_shared : 0);
@@ -264,7 +286,8 @@ qv_status queue_job(qv_lane& lane, const Job& job, const Rows& rows, const Shape
 qv_status start_dense(qv_lane* lane, const qv_dense* job) {
   QV_CUDA(cudaSetDevice(lane->device->number));
   if (job->n_queries == 0) return QV_NOT;
-  const DenseRows rows = {job->part->codes, job->part->rows, job->part->shape.n_rows, job->part->shape.stride};
+  const qv_part& part = *job->part;
+  const DenseRows rows = {part.items, static_cast<const qv_row*>(part.facts), part.shape.n_items, part.shape.stride};
   const DenseShape shape = shape_of(*job, rows);
   return queue_job<DenseInputs>(*lane, *job, rows, shape, [&](const DenseMemory& memory) {
     return launch(*lane->device, shape, memory, lane->stream);
@@ -275,11 +298,39 @@ qv_status start_documents(qv_lane* lane, const qv_documents* job) {
   QV_CUDA(cudaSetDevice(lane->device->number));
   if (job->n_queries == 0) return QV_NOT;
   const qv_part& part = *job->part;
-  const DocumentRows rows = {part.codes, part.documents, part.shape.n_documents, part.shape.stride};
+  const DocumentRows rows = {part.items, static_cast<const qv_document*>(part.facts), part.shape.n_facts,
+                             part.shape.stride};
   const DocumentShape shape = shape_of(*job, rows, lane->device->most_shared);
   if (shape.tile_groups == 0) return QV_NOT;
   return queue_job<DocumentInputs>(*lane, *job, rows, shape, [&](const DocumentMemory& memory) {
     return launch_documents(shape, memory, lane->stream);
+  });
+}
+
+qv_status start_lists(qv_lane* lane, const qv_lists* job) {
+  QV_CUDA(cudaSetDevice(lane->device->number));
+  if (job->n_queries == 0) return QV_NOT;
+  const qv_part& part = *job->part;
+  const StoredLists lists = {reinterpret_cast<const char*>(part.items), static_cast<const uint32_t*>(part.facts),
+                             part.shape.stride, part.shape.n_bits};
+  const ListShape shape = shape_of(*job, lists, lane->device->most_shared);
+  if (shape.tile_groups == 0) return QV_NOT;
+  return queue_job<ListInputs>(*lane, *job, lists, shape, [&](const ListMemory& memory) {
+    return launch_lists(shape, memory, lane->stream);
+  });
+}
+
+qv_status start_products(qv_lane* lane, const qv_products* job) {
+  QV_CUDA(cudaSetDevice(lane->device->number));
+  if (job->n_queries == 0) return QV_NOT;
+  const qv_part& part = *job->part;
+  const StoredBytes bytes = {part.items, part.shape.stride, part.shape.n_bits};
+  const ProductShape shape = shape_of(*job, bytes);
+  return queue_job<ProductInputs>(*lane, *job, bytes, shape, [&](const ProductMemory& memory) {
+    const qv_status status = launch_products(shape, memory, lane->stream);
+    if (status != QV_DONE) return status;
+    return status_of(cudaMemcpyAsync(job->products, memory.products, job->n_pairs * sizeof(int32_t),
+                                     cudaMemcpyDeviceToHost, lane->stream));
   });
 }
 
@@ -374,11 +425,12 @@ qv_status check_wide(qv_device* device) {
   auto* const made_up = static_cast<MadeUp*>(take_pinned(device, sizeof(MadeUp)));
   if (made_up == nullptr) return QV_NO_MEMORY;
   made_up->fill();
-  const qv_part_shape shape = {sizeof shape, MadeUp::kStride, MadeUp::kRows, 0};
+  const qv_part_shape shape = {sizeof shape, QV_ROWS, MadeUp::kStride, 0, MadeUp::kRows, MadeUp::kRows};
   qv_part* part = nullptr;
   qv_lane* lane = nullptr;
   qv_status status = make_part(device, &shape, &part);
-  if (status == QV_DONE) status = put_rows(part, 0, MadeUp::kRows, made_up->rows, made_up->row_facts);
+  if (status == QV_DONE) status = put_items(part, 0, MadeUp::kRows, made_up->rows);
+  if (status == QV_DONE) status = put_facts(part, 0, MadeUp::kRows, made_up->row_facts);
   if (status == QV_DONE) status = make_lane(device, &lane);
   if (status == QV_DONE) status = try_wide(device, part, lane, *made_up);
   if (status == QV_LOST) return status;  // what is given back to a lost device may wait for ever
@@ -405,9 +457,9 @@ qv_status open_device(int32_t number, qv_device** out) {
 const char* describe_last_error() { return last_error == cudaSuccess ? "" : cudaGetErrorString(last_error); }
 
 const qv_gpu_api kApi = {
-    sizeof(qv_gpu_api), QV_GPU_ABI,   QV_GPU_BUILD, n_devices,   open_device, close_device, write_facts,
-    make_part,          put_rows,     put_tokens,   put_documents, free_part, take_pinned,  free_pinned,
-    make_lane,          free_lane,    start_dense,  start_documents, wait_for_job, describe_last_error,
+    sizeof(qv_gpu_api), QV_GPU_ABI, QV_GPU_BUILD,    n_devices,   open_device,    close_device, write_facts,
+    make_part,          put_items,  put_facts,       free_part,   take_pinned,    free_pinned,  make_lane,
+    free_lane,          start_dense, start_documents, start_lists, start_products, wait_for_job, describe_last_error,
 };
 
 }  // namespace

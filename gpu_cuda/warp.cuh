@@ -38,6 +38,28 @@ __device__ inline void multiply_halves(float (&sums)[4], const uint32_t (&a)[4],
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
+/// As `multiply`, of bytes without a sign.
+__device__ inline void multiply_bytes(int (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/// Adds the products of four bytes without a sign and four with one.
+__device__ inline int dot_bytes(uint32_t bytes, uint32_t signed_bytes, int sum) {
+  int out;
+  asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(out) : "r"(bytes), "r"(signed_bytes), "r"(sum));
+  return out;
+}
+
+/// 0 where `by` is 32 and above.
+__device__ inline uint32_t shift_or_zero(uint32_t value, uint32_t by) {
+  uint32_t out;
+  asm("shl.b32 %0, %1, %2;" : "=r"(out) : "r"(value), "r"(by));
+  return out;
+}
+
 /// Four words at a multiple of 16 bytes.
 __device__ inline void load_16(uint32_t (&to)[4], const void* from) {
   const uint4 words = *static_cast<const uint4*>(from);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <set>
@@ -15,7 +16,10 @@
 
 #include "base/mutex.h"
 #include "gpu/emulated/dense_job.h"
+#include "gpu/device.h"
 #include "gpu/emulated/document_job.h"
+#include "gpu/emulated/list_job.h"
+#include "gpu/emulated/product_job.h"
 
 namespace {
 
@@ -58,8 +62,11 @@ struct qv_device {
 };
 
 struct qv_part {
+  qv_part_shape shape = {};
   quiver::gpu::emulated::StoredRows rows;
   quiver::gpu::emulated::StoredDocuments documents;
+  quiver::gpu::emulated::StoredLists lists;
+  quiver::gpu::emulated::StoredBytes bytes;
   Counted counted;
 };
 
@@ -100,50 +107,94 @@ void write_facts(qv_device* /*device*/, qv_device_facts* out) {
   out->free_bytes = kMemoryBytes;
 }
 
+void make_room(const qv_part_shape& shape, StoredDocuments& documents) {
+  documents.stride = shape.stride;
+  documents.tokens.resize(shape.n_items * shape.stride / 2);
+  documents.documents.resize(shape.n_facts);
+}
+
+void make_room(const qv_part_shape& shape, StoredRows& rows) {
+  rows.stride = shape.stride;
+  rows.codes.resize(shape.n_items * shape.stride);
+  rows.rows.resize(shape.n_items);
+}
+
+void make_room(const qv_part_shape& shape, StoredLists& lists) {
+  lists.stride = shape.stride;
+  lists.n_bits = shape.n_bits;
+  lists.blocks.resize(shape.n_items * shape.stride);
+  lists.first_blocks.resize(shape.n_facts);
+}
+
+void make_room(const qv_part_shape& shape, StoredBytes& bytes) {
+  bytes.stride = shape.stride;
+  bytes.n_bits = shape.n_bits;
+  bytes.bytes.resize(shape.n_items * shape.stride);
+}
+
 qv_status make_part(qv_device* /*device*/, const qv_part_shape* shape, qv_part** out) {
   const qv_status status = make(out);
   if (status != QV_DONE) return status;
-  if (shape->n_documents > 0) {
-    auto& documents = (*out)->documents;
-    documents.stride = shape->stride;
-    documents.tokens.resize(shape->n_rows * shape->stride / 2);
-    documents.documents.resize(shape->n_documents);
-    return QV_DONE;
+  (*out)->shape = *shape;
+  switch (static_cast<qv_part_kind>(shape->kind)) {
+    case QV_ROWS:
+      make_room(*shape, (*out)->rows);
+      break;
+    case QV_DOCUMENTS:
+      make_room(*shape, (*out)->documents);
+      break;
+    case QV_LISTS:
+      make_room(*shape, (*out)->lists);
+      break;
+    case QV_BYTES:
+      make_room(*shape, (*out)->bytes);
+      break;
   }
-  auto& rows = (*out)->rows;
-  rows.stride = shape->stride;
-  rows.codes.resize(shape->n_rows * shape->stride);
-  rows.rows.resize(shape->n_rows);
   return QV_DONE;
 }
 
-qv_status put_rows(qv_part* part, std::uint64_t first, std::uint64_t n, const std::int8_t* codes,
-                   const qv_row* rows) {
-  const qv_status status = next_status();
-  if (status != QV_DONE) return status;
-  auto& stored = part->rows;
-  std::copy_n(codes, n * stored.stride,
-              stored.codes.begin() + static_cast<std::ptrdiff_t>(first * stored.stride));
-  std::copy_n(rows, n, stored.rows.begin() + static_cast<std::ptrdiff_t>(first));
-  return QV_DONE;
+void* items_of(qv_part& part) {
+  switch (static_cast<qv_part_kind>(part.shape.kind)) {
+    case QV_ROWS:
+      return part.rows.codes.data();
+    case QV_DOCUMENTS:
+      return part.documents.tokens.data();
+    case QV_LISTS:
+      return part.lists.blocks.data();
+    case QV_BYTES:
+      break;
+  }
+  return part.bytes.bytes.data();
 }
 
-qv_status put_tokens(qv_part* part, std::uint64_t first, std::uint64_t n,
-                     const std::uint16_t* tokens) {
-  const qv_status status = next_status();
-  if (status != QV_DONE) return status;
-  auto& stored = part->documents;
-  const std::size_t n_values = stored.stride / 2;
-  std::copy_n(tokens, n * n_values, stored.tokens.data() + first * n_values);
-  return QV_DONE;
+void* facts_of(qv_part& part) {
+  switch (static_cast<qv_part_kind>(part.shape.kind)) {
+    case QV_ROWS:
+      return part.rows.rows.data();
+    case QV_DOCUMENTS:
+      return part.documents.documents.data();
+    case QV_LISTS:
+      return part.lists.first_blocks.data();
+    case QV_BYTES:
+      break;
+  }
+  return nullptr;
 }
 
-qv_status put_documents(qv_part* part, std::uint64_t first, std::uint64_t n,
-                        const qv_document* documents) {
+qv_status put(void* to, std::uint64_t first, std::uint64_t n, std::uint64_t size,
+              const void* from) {
   const qv_status status = next_status();
-  if (status != QV_DONE) return status;
-  std::copy_n(documents, n, part->documents.documents.data() + first);
-  return QV_DONE;
+  if (status == QV_DONE) std::memcpy(static_cast<char*>(to) + first * size, from, n * size);
+  return status;
+}
+
+qv_status put_items(qv_part* part, std::uint64_t first, std::uint64_t n, const void* items) {
+  return put(items_of(*part), first, n, part->shape.stride, items);
+}
+
+qv_status put_facts(qv_part* part, std::uint64_t first, std::uint64_t n, const void* facts) {
+  const auto kind = static_cast<qv_part_kind>(part->shape.kind);
+  return put(facts_of(*part), first, n, fact_bytes(kind), facts);
 }
 
 /// Every byte is set, so that nothing relies on zeros.
@@ -161,8 +212,13 @@ void free_pinned(qv_device* /*device*/, void* memory) {
   std::free(memory);
 }
 
-std::uint32_t* named_of(const qv_dense& job) { return job.n_rows; }
-std::uint32_t* named_of(const qv_documents& job) { return job.n_documents; }
+/// Makes an answer wrong that is told to be.
+void spoil(const qv_dense& job) { job.n_rows[0] = 0; }
+void spoil(const qv_documents& job) { job.n_documents[0] = 0; }
+void spoil(const qv_lists& job) { job.n_positions[0] = 0; }
+void spoil(const qv_products& job) {
+  if (job.n_pairs > 0) std::memset(job.products, 0x3F, job.n_pairs * sizeof *job.products);
+}
 
 template <class Pass, class Job, class Stored>
 qv_status start(qv_lane* lane, const Job& job, const Stored& stored) {
@@ -171,10 +227,9 @@ qv_status start(qv_lane* lane, const Job& job, const Stored& stored) {
   lane->hangs = ++world.n_jobs == world.hangs_at;
   const auto pass = std::make_shared<Pass>(job, stored);
   const bool is_wrong = world.wrong_from != 0 && world.n_jobs >= world.wrong_from;
-  std::uint32_t* const n_named = named_of(job);
-  lane->step = [pass, is_wrong, n_named] {
+  lane->step = [pass, is_wrong, job] {
     if (!pass->step()) return false;
-    if (is_wrong) *n_named = 0;  // the first query's
+    if (is_wrong) spoil(job);
     return true;
   };
   return QV_DONE;
@@ -186,6 +241,14 @@ qv_status start_dense(qv_lane* lane, const qv_dense* job) {
 
 qv_status start_documents(qv_lane* lane, const qv_documents* job) {
   return start<DocumentPass>(lane, *job, job->part->documents);
+}
+
+qv_status start_lists(qv_lane* lane, const qv_lists* job) {
+  return start<ListPass>(lane, *job, job->part->lists);
+}
+
+qv_status start_products(qv_lane* lane, const qv_products* job) {
+  return start<ProductPass>(lane, *job, job->part->bytes);
 }
 
 /// Works instead of waiting. A job that hangs does nothing.
@@ -217,9 +280,8 @@ constexpr qv_gpu_api kApi = {
     .close = [](qv_device* device) { delete device; },
     .facts = write_facts,
     .part_make = make_part,
-    .part_put = put_rows,
-    .part_put_tokens = put_tokens,
-    .part_put_documents = put_documents,
+    .part_put = put_items,
+    .part_put_facts = put_facts,
     .part_free = [](qv_part* part) { delete part; },
     .pinned = take_pinned,
     .unpin = free_pinned,
@@ -227,6 +289,8 @@ constexpr qv_gpu_api kApi = {
     .lane_free = [](qv_lane* lane) { delete lane; },
     .dense = start_dense,
     .documents = start_documents,
+    .lists = start_lists,
+    .products = start_products,
     .wait = wait_for_job,
     .last_error = [] { return last_error; },
 };

@@ -2,7 +2,7 @@
 // for each of its threads. A thread runs until it waits, so one that should have waited reads too
 // early every time. Under ThreadSanitizer a missing barrier is a data race.
 //
-// Include it before a .cu file. Products of a warp follow the PTX manual (mma.m16n8k32, .s8).
+// Include it before a .cu file. Products of a warp follow the PTX manual (mma.m16n8k32, .s8 and .u8).
 #pragma once
 
 #define QV_CUDA_ON_CPU
@@ -129,6 +129,18 @@ inline float __shfl_xor_sync(uint32_t, float value, uint32_t mask) {
   this_warp().barrier.arrive_and_wait();
   return other;
 }
+inline int __shfl_xor_sync(uint32_t all, int value, uint32_t mask) {
+  return std::bit_cast<int>(__shfl_xor_sync(all, std::bit_cast<float>(value), mask));
+}
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline uint32_t shift_or_zero(uint32_t value, uint32_t by) { return by < 32 ? value << by : 0; }
+inline int dot_bytes(uint32_t bytes, uint32_t signed_bytes, int sum) {
+  for (int i = 0; i < 32; i += 8) {
+    sum += static_cast<int>(bytes >> i & 255) * static_cast<int8_t>(signed_bytes >> i);
+  }
+  return sum;
+}
 inline uint32_t atomicAdd(uint32_t* to, uint32_t value) {
   return std::atomic_ref(*to).fetch_add(value, std::memory_order_relaxed);
 }
@@ -151,15 +163,17 @@ inline WarpOnCpu& show_operands(const uint32_t (&a)[4], const uint32_t (&b)[2]) 
 }
 
 /// Byte `i` of registers that hold four bytes each.
-inline int byte_of(const uint32_t* registers, unsigned i) {
-  return static_cast<int8_t>(registers[i / 4] >> (8 * (i % 4)));
+template <class Byte>
+int byte_of(const uint32_t* registers, unsigned i) {
+  return static_cast<Byte>(registers[i / 4] >> (8 * (i % 4)));
 }
 
 /// The manual: element i of A is in row groupID, or groupID + 8 for i in [4, 8) and [12, 16), and
 /// in column threadID * 4
 /// + i % 4, plus 16 from i = 8 on. Element i of B is in row threadID * 4 + i % 4, plus 16 from i =
 /// 4 on, and in column groupID.
-inline void multiply(int (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+template <class Byte>
+void multiply_as(int (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
   WarpOnCpu& warp = show_operands(a, b);
   const unsigned lane = threadIdx.x % 32;
   for (unsigned i = 0; i < 4; ++i) {
@@ -169,11 +183,17 @@ inline void multiply(int (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)
       const unsigned quad = k % 16 / 4;
       const unsigned of_a = k % 4 + (row >= 8 ? 4 : 0) + (k >= 16 ? 8 : 0);
       const unsigned of_b = k % 4 + (k >= 16 ? 4 : 0);
-      sums[i] +=
-          byte_of(warp.a[row % 8 * 4 + quad], of_a) * byte_of(warp.b[column * 4 + quad], of_b);
+      sums[i] += byte_of<Byte>(warp.a[row % 8 * 4 + quad], of_a) *
+                 byte_of<Byte>(warp.b[column * 4 + quad], of_b);
     }
   }
   warp.barrier.arrive_and_wait();
+}
+inline void multiply(int (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  multiply_as<int8_t>(sums, a, b);
+}
+inline void multiply_bytes(int (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  multiply_as<uint8_t>(sums, a, b);
 }
 
 inline float half_at(const uint32_t* registers, unsigned i) {
