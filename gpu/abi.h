@@ -121,9 +121,9 @@ typedef struct {
 
 /* A query as the tables of `CodeTables`. */
 typedef struct {
-  float step;       /* value of a unit of the sum */
-  float offset;     /* is added to the product */
-  uint32_t k;       /* codes wanted */
+  float step;          /* value of a unit of the sum */
+  float offset;        /* is added to the product */
+  uint32_t k;          /* codes wanted */
   uint32_t first_slot; /* of the job: a slot for each row of a block that is visited */
   uint32_t n_slots;
 } qv_list_query;
@@ -164,8 +164,8 @@ typedef struct {
   uint32_t size;
   uint32_t n_queries;
   const qv_part* part;
-  const int8_t* queries; /* [n_queries, dim]; dim: the bytes of a row, times two at 4 bits */
-  const uint32_t* rows;  /* [n_pairs] */
+  const int8_t* queries;    /* [n_queries, dim]; dim: the bytes of a row, times two at 4 bits */
+  const uint32_t* rows;     /* [n_pairs] */
   const uint32_t* query_of; /* [n_pairs] */
   uint32_t n_pairs;
   int32_t* products; /* out: [n_pairs] */

@@ -18,10 +18,7 @@ constexpr std::chrono::microseconds kLaneWait(1000);
 }  // namespace
 
 Part::Part(std::shared_ptr<Device> device, qv_part* handle, const qv_part_shape& shape)
-    : device_(std::move(device)),
-      handle_(handle),
-      shape_(shape),
-      n_bytes_(bytes_of(shape)) {
+    : device_(std::move(device)), handle_(handle), shape_(shape), n_bytes_(bytes_of(shape)) {
   ++device_->n_parts_;
 }
 

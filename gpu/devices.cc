@@ -360,6 +360,16 @@ Result<RowLists> Devices::find_best(Slot& slot, const Documents& documents,
   return find<DocumentJob>(slot, documents, queries, allowed, cancel, executor);
 }
 
+template <class Rows>
+void Devices::want_part(Slot& slot, const Rows& rows) {
+  if (!is_useful() || most_bytes(rows) < options_.min_bytes) return;
+  Fallback why = Fallback::kLoading;
+  static_cast<void>(part_for(slot, rows, why));
+}
+
+void Devices::want(Slot& slot, const CodeLists& lists) { want_part(slot, lists); }
+void Devices::want(Slot& slot, const ByteCodes& codes) { want_part(slot, codes); }
+
 Result<BestCodes> Devices::scan_lists(Slot& slot, const CodeLists& lists,
                                       std::span<const ListQuery> queries, const Cancel& cancel) {
   return find<ListJob>(slot, lists, queries, nullptr, cancel, nullptr);

@@ -28,6 +28,9 @@
 
 namespace quiver::gpu {
 
+/// Most queries of one job; more are several jobs.
+inline constexpr std::size_t kMaxQueries = 256;
+
 struct Options {
   /// "auto": all devices that there are, none is no error. "off". "0,2": these, or an error. Tests:
   /// "emulated", "emulated:lost@40" (gpu/emulated/emulated.h).
@@ -189,6 +192,10 @@ class Devices {
                                            std::span<const DocumentQuery> queries,
                                            const std::uint64_t* allowed, const Cancel& cancel,
                                            Executor* executor = nullptr);
+  /// Has lists or second codes copied to a device in the background, if they are so large that
+  /// some search may be worth it, and notes that they are in use.
+  void want(Slot& slot, const CodeLists& lists);
+  void want(Slot& slot, const ByteCodes& codes);
   /// The best codes of lists, with the estimates that `CodeKernels::scan` gives.
   [[nodiscard]] Result<BestCodes> scan_lists(Slot& slot, const CodeLists& lists,
                                              std::span<const ListQuery> queries,
@@ -224,6 +231,8 @@ class Devices {
   [[nodiscard]] bool may_get_room(std::uint64_t n_bytes, std::int64_t unused_since) const;
   [[nodiscard]] bool has_room(std::uint64_t n_bytes) const;
   void evict_idle(std::uint64_t n_bytes);
+  template <class Rows>
+  void want_part(Slot& slot, const Rows& rows);
   template <class Rows>
   [[nodiscard]] std::shared_ptr<const Part> part_for(Slot& slot, const Rows& rows, Fallback& why);
   template <class Job>

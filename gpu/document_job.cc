@@ -19,7 +19,8 @@ struct DocumentPlaces {
 
 DocumentPlaces document_places(Pieces& pieces, const Part& part, std::uint64_t n_tokens,
                                std::uint64_t n, std::uint64_t capacity) {
-  return {pieces.take<std::uint16_t>(n_tokens * part.shape().stride / 2), pieces.take<qv_token_query>(n),
+  return {pieces.take<std::uint16_t>(n_tokens * part.shape().stride / 2),
+          pieces.take<qv_token_query>(n),
           pieces.take<std::uint64_t>((part.shape().n_facts + 63) / 64),
           pieces.take<std::uint32_t>(n * capacity), pieces.take<std::uint32_t>(n)};
 }

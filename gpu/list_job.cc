@@ -22,9 +22,12 @@ struct ListPlaces {
 
 ListPlaces list_places(Pieces& pieces, std::uint64_t n, std::uint64_t table_bytes,
                        std::uint64_t n_visits, std::uint64_t capacity) {
-  return {pieces.take<std::uint8_t>(n * table_bytes), pieces.take<qv_list_query>(n),
-          pieces.take<qv_visit>(n_visits),            pieces.take<float>(n * capacity),
-          pieces.take<std::uint32_t>(n * capacity),   pieces.take<std::uint32_t>(n)};
+  return {pieces.take<std::uint8_t>(n * table_bytes),
+          pieces.take<qv_list_query>(n),
+          pieces.take<qv_visit>(n_visits),
+          pieces.take<float>(n * capacity),
+          pieces.take<std::uint32_t>(n * capacity),
+          pieces.take<std::uint32_t>(n)};
 }
 
 std::uint32_t blocks_of_list(const CodeLists& lists, std::uint32_t list) {

@@ -18,7 +18,7 @@ struct ReadBytes {
   std::uint64_t payload = 0;
   std::uint64_t vectors = 0;
   std::uint64_t scanned = 0;    ///< part of `vectors`: all rows of segments
-  std::uint64_t on_device = 0;  ///< part of `scanned`
+  std::uint64_t on_device = 0;  ///< part of `vectors`: what a device reads
 
   ReadBytes& operator+=(const ReadBytes& other) {
     payload += other.payload;
@@ -50,9 +50,12 @@ std::uint64_t n_token_values(const Query& query) {
   return n;
 }
 
-/// Whether a device that has the rows answers the query.
-bool is_for_device(const SegmentData& data, std::size_t field, const Query& query) {
-  if (!data.searchers[field]->is_on_device()) return false;
+/// Whether a device that has the rows, or the index, answers the query. `is_scan`: by a look at
+/// all rows.
+bool is_for_device(const SegmentData& data, std::size_t field, const Query& query, bool is_scan) {
+  const auto& searcher = *data.searchers[field];
+  if (!is_scan) return searcher.is_index_on_device();
+  if (!searcher.is_on_device()) return false;
   const auto& column = data.fields[field];
   if (column.schema.kind != FieldKind::kMulti) return true;
   return !gpu::DocumentJob::is_too_large(column.multi().tokens.rows().n_rows,
@@ -77,7 +80,7 @@ ReadBytes read_bytes(const Snapshot& snapshot, const Query& query) {
       bytes.vectors += n;
       const bool is_scan = is_exact || data.indexes[f].type == &index::kFlat;
       if (is_scan) bytes.scanned += n;
-      if (is_scan && is_for_device(data, f, query)) bytes.on_device += n;
+      if (is_for_device(data, f, query, is_scan)) bytes.on_device += n;
     }
   }
   return bytes;
@@ -86,12 +89,13 @@ ReadBytes read_bytes(const Snapshot& snapshot, const Query& query) {
 /// Queries that share a pass; 1: none does. A group reads what is not on a device again for each
 /// tile of queries, and of documents of tokens for each query: so that must be little.
 std::size_t most_together(const ReadBytes& bytes, FieldKind kind, const Query& query) {
-  if (kind == FieldKind::kSparse || bytes.scanned <= bytes.vectors / 2) return 1;
+  if (kind == FieldKind::kSparse) return 1;
   const std::uint64_t on_cpu = bytes.vectors - bytes.on_device;
   const std::uint64_t most_on_cpu = bytes.vectors / (kind == FieldKind::kDense ? 8 : 64);
   const bool is_on_device =
       bytes.on_device > 0 && on_cpu <= most_on_cpu && n_ranked(query) <= gpu::kMaxHits;
   if (is_on_device) return QueryCost::kMostOnDevice;
+  if (bytes.scanned <= bytes.vectors / 2) return 1;
   return kind == FieldKind::kDense ? QueryCost::kMostOnCpu : 1;
 }
 

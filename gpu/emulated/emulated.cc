@@ -15,8 +15,8 @@
 #include <thread>
 
 #include "base/mutex.h"
-#include "gpu/emulated/dense_job.h"
 #include "gpu/device.h"
+#include "gpu/emulated/dense_job.h"
 #include "gpu/emulated/document_job.h"
 #include "gpu/emulated/list_job.h"
 #include "gpu/emulated/product_job.h"

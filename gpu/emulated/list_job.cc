@@ -44,8 +44,7 @@ std::uint32_t ListPass::sum_of(const std::uint8_t* tables, std::uint32_t block,
 float ListPass::estimate(const qv_visit& visit, std::uint32_t block, std::uint32_t row) const {
   const std::uint64_t table_bytes = std::uint64_t{128} * lines_of(lists_);
   const qv_list_query& query = job_.queries[visit.query];
-  const auto sum =
-      static_cast<float>(sum_of(job_.tables + visit.query * table_bytes, block, row));
+  const auto sum = static_cast<float>(sum_of(job_.tables + visit.query * table_bytes, block, row));
   const std::byte* const factors =
       lists_.blocks.data() + std::uint64_t{block + 1} * lists_.stride - kFactorBytes;
   const float product = sum * query.step + query.offset;

@@ -23,8 +23,7 @@ bool ProductPass::step() {
   const std::uint32_t n_values = bytes_.stride * 8 / bytes_.n_bits;
   const std::uint32_t end = std::min(next_ + kPairsOfStep, job_.n_pairs);
   for (; next_ < end; ++next_) {
-    const std::int8_t* const query =
-        job_.queries + std::uint64_t{job_.query_of[next_]} * n_values;
+    const std::int8_t* const query = job_.queries + std::uint64_t{job_.query_of[next_]} * n_values;
     job_.products[next_] = product(query, job_.rows[next_]);
   }
   return next_ == job_.n_pairs;

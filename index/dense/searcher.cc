@@ -121,6 +121,17 @@ Result<> DenseSearcher::search_batch(std::span<const PreparedQuery* const> queri
   return {};
 }
 
+/// Devices that may scan the lists, if that is how the searches of the call are answered.
+std::optional<DeviceHelp> DenseSearcher::help_of(const Call& call) const {
+  gpu::Devices* const devices = call.context.devices;
+  if (devices == nullptr || walks(call) || files_.lists.selectivity(call.n_allowed) < 1) {
+    return std::nullopt;
+  }
+  on_device_.want(*devices);
+  if (!on_device_.are_there()) return std::nullopt;
+  return DeviceHelp{on_device_, *devices, call.context.executor};
+}
+
 CandidateRequest DenseSearcher::request_of(const Call& call, const PreparedQuery& query,
                                            std::size_t k) const {
   return {.vector = query.values(),
@@ -166,6 +177,8 @@ Ways DenseSearcher::ways_of(const Call& call, const CandidateRequest& request) c
 Result<> DenseSearcher::search_alone(const Call& call, const PreparedQuery& query,
                                      TopK& out) const {
   auto request = request_of(call, query, out.k());
+  const auto help = help_of(call);
+  if (help) request.device = &*help;
   const Ways ways = ways_of(call, request);
   request.most_bytes = ways.sure_bytes();
   note(ways, call.context);
@@ -210,12 +223,16 @@ Result<> DenseSearcher::search_together(const Call& call,
     requests.push_back(request);
     numbers.push_back(i);
   }
-  return files_.lists.find_each(requests, [&](std::size_t j, const ListCandidates& found) {
+  const auto take = [&](std::size_t j, const ListCandidates& found, WorkCounters& work) {
     const std::size_t i = numbers[j];
+    const Call own{call.params, call.filter, call.n_allowed, call.context, work};
     const auto rows = enough(found, requests[j]);
-    return rows ? offer(call, *queries[i], *rows, *results[i])
-                : search_exactly(call, *queries[i], *results[i]);
-  });
+    return rows ? offer(own, *queries[i], *rows, *results[i])
+                : search_exactly(own, *queries[i], *results[i]);
+  };
+  const auto help = help_of(call);
+  return help ? files_.lists.find_each_assisted(requests, *help, take)
+              : files_.lists.find_each(requests, take);
 }
 
 Result<> DenseSearcher::search_exactly(const Call& call, const PreparedQuery& query,

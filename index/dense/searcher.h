@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "index/dense/files.h"
@@ -15,7 +16,10 @@ namespace quiver::index::dense {
 class DenseSearcher final : public Searcher {
  public:
   DenseSearcher(FieldColumn column, OpenFiles files)
-      : column_(column), flat_(std::move(column)), files_(std::move(files)) {}
+      : column_(column),
+        flat_(std::move(column)),
+        files_(std::move(files)),
+        on_device_(files_.lists.lists(), files_.lists.second()) {}
 
   Result<> search(const PreparedQuery& query, const AnyParams& params, const RowFilter& filter,
                   const SearchContext& context, TopK& out, WorkCounters& work) const override;
@@ -31,6 +35,9 @@ class DenseSearcher final : public Searcher {
     return flat_.bytes_per_search();
   }
   [[nodiscard]] bool is_on_device() const override { return flat_.is_on_device(); }
+  [[nodiscard]] bool is_index_on_device() const override {
+    return !files_.graph && on_device_.are_there();
+  }
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), files_.n_bytes}; }
   [[nodiscard]] Description describe() const override;
   [[nodiscard]] const Partition& lists() const { return files_.lists.lists(); }
@@ -46,6 +53,7 @@ class DenseSearcher final : public Searcher {
                                             std::size_t k) const;
   [[nodiscard]] bool is_hopeless(const DenseSearchParams& asked) const;
   [[nodiscard]] bool walks(const Call& call) const;
+  [[nodiscard]] std::optional<DeviceHelp> help_of(const Call& call) const;
   [[nodiscard]] Ways ways_of(const Call& call, const CandidateRequest& request) const;
   Result<> search_alone(const Call& call, const PreparedQuery& query, TopK& out) const;
   Result<> search_together(const Call& call, std::span<const PreparedQuery* const> queries,
@@ -62,6 +70,7 @@ class DenseSearcher final : public Searcher {
   FieldColumn column_;
   FlatSearcher flat_;
   OpenFiles files_;
+  DeviceLists on_device_;
 };
 
 }  // namespace quiver::index::dense

@@ -367,7 +367,7 @@ TEST_P(IndexConformance, ABatchGivesTheHitsOfItsQueries) {
       Executor* helper = n % 2 == 0 ? &executor : nullptr;
       for (const auto& [prefer, device] :
            {BatchMode{Prefer::kAny, nullptr}, BatchMode{Prefer::kExact, nullptr},
-            BatchMode{Prefer::kExact, devices->get()}}) {
+            BatchMode{Prefer::kAny, devices->get()}, BatchMode{Prefer::kExact, devices->get()}}) {
         WorkCounters work;
         const auto result =
             searcher->search_batch(query_pointers, *params, RowFilter::of(allowed),

@@ -2,7 +2,8 @@
 // for each of its threads. A thread runs until it waits, so one that should have waited reads too
 // early every time. Under ThreadSanitizer a missing barrier is a data race.
 //
-// Include it before a .cu file. Products of a warp follow the PTX manual (mma.m16n8k32, .s8 and .u8).
+// Include it before a .cu file. Products of a warp follow the PTX manual (mma.m16n8k32, .s8 and
+// .u8).
 #pragma once
 
 #define QV_CUDA_ON_CPU

@@ -42,6 +42,13 @@ struct BuiltIndex {
     if (opened) searcher = *std::move(opened);
   }
 
+  /// Another searcher of the same files.
+  [[nodiscard]] std::unique_ptr<Searcher> open_again() const {
+    auto opened = type.open(*directory, column);
+    EXPECT_TRUE(opened) << opened.error().to_string();
+    return opened ? *std::move(opened) : nullptr;
+  }
+
   [[nodiscard]] Found find(const PreparedQuery& query, const KeyValues& values,
                            const RowFilter& filter, std::size_t k,
                            Prefer prefer = Prefer::kAny) const {

@@ -83,19 +83,28 @@ void ByteRows::score(const ByteQuery& query, std::span<const std::uint32_t> rows
                      float* out) const {
   constexpr std::size_t kRowsPerBatch = 64;
   std::int32_t products_of[kRowsPerBatch];
-  const float middle = ByteWriter::middle(n_bits_) * query.sum;
-  const bool is_distance = similarity_ == Similarity::kNegL2Squared;
   for (std::size_t first = 0; first < rows.size(); first += kRowsPerBatch) {
     const auto some = rows.subspan(first, std::min(kRowsPerBatch, rows.size() - first));
     products(query, some, products_of);
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      const ByteFactors& row = factors_[some[i]];
-      const float product = (static_cast<float>(products_of[i]) - middle) * query.scale * row.scale;
-      const float score = is_distance ? 2 * product - row.square - query.squares : product;
-      // Lengths overflowed: the row must be scored exactly.
-      out[first + i] = std::isnan(score) ? std::numeric_limits<float>::max() : score;
-    }
+    score_products(query, some, products_of, out + first);
   }
+}
+
+void ByteRows::score_products(const ByteQuery& query, std::span<const std::uint32_t> rows,
+                              const std::int32_t* products, float* out) const {
+  const float middle = ByteWriter::middle(n_bits_) * query.sum;
+  const bool is_distance = similarity_ == Similarity::kNegL2Squared;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const ByteFactors& row = factors_[rows[i]];
+    const float product = (static_cast<float>(products[i]) - middle) * query.scale * row.scale;
+    const float score = is_distance ? 2 * product - row.square - query.squares : product;
+    // Lengths overflowed: the row must be scored exactly.
+    out[i] = std::isnan(score) ? std::numeric_limits<float>::max() : score;
+  }
+}
+
+gpu::ByteCodes ByteRows::device_form() const {
+  return {codes_, factors_.size(), dim_, n_bits_, static_cast<std::uint32_t>(stride_)};
 }
 
 void ByteRows::products(const ByteQuery& query, std::span<const std::uint32_t> rows,

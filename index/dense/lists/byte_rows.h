@@ -10,6 +10,7 @@
 #include "base/io/shared_span.h"
 #include "base/prefetch.h"
 #include "base/result.h"
+#include "gpu/devices.h"
 #include "index/dense/lists/code_writers.h"
 #include "index/dense/lists/row_source.h"
 #include "index/index.h"
@@ -41,6 +42,13 @@ class ByteRows {
   /// Writes the score of each of `rows` to `out`. Error with 384 dimensions, as a share of the
   /// product of lengths: about .001 with 8 bits, .01 with 4.
   void score(const ByteQuery& query, std::span<const std::uint32_t> rows, float* out) const;
+  /// The same from the products of all rows.
+  void score_products(const ByteQuery& query, std::span<const std::uint32_t> rows,
+                      const std::int32_t* products, float* out) const;
+  /// Products of the query's bytes and the rows'.
+  void products(const ByteQuery& query, std::span<const std::uint32_t> rows,
+                std::int32_t* out) const;
+  [[nodiscard]] gpu::ByteCodes device_form() const;
   /// Standard deviation of the error of a row's score, if each value is off by up to half a step,
   /// independently.
   [[nodiscard]] float deviation(const ByteQuery& query, std::uint32_t row) const;
@@ -53,9 +61,6 @@ class ByteRows {
   [[nodiscard]] std::uint32_t n_bits() const { return n_bits_; }
 
  private:
-  void products(const ByteQuery& query, std::span<const std::uint32_t> rows,
-                std::int32_t* out) const;
-
   Similarity similarity_ = Similarity::kDot;
   std::uint32_t dim_ = 0;
   std::uint32_t n_bits_ = 8;

@@ -123,6 +123,11 @@ class Partition {
   [[nodiscard]] float region_gap() const { return region_gap_; }
   [[nodiscard]] std::span<const float> mean() const { return mean_.span(); }
   [[nodiscard]] std::uint64_t code_bytes() const { return blocks_.size(); }
+  /// The blocks of all lists, list after list, and their memory.
+  [[nodiscard]] CodeBlocks all_blocks() const { return blocks_of(0, list_blocks_[n_lists()]); }
+  [[nodiscard]] const SharedBytes& block_bytes() const { return blocks_; }
+  /// First block of each list and, at the end, their number.
+  [[nodiscard]] const SharedSpan<std::uint32_t>& first_blocks() const { return list_blocks_; }
 
  private:
   [[nodiscard]] CodeBlocks blocks_of(std::size_t begin, std::size_t end) const;

@@ -91,7 +91,7 @@ std::uint64_t CandidateSearch::bytes_per_search() const {
 }
 
 Result<ListCandidates> CandidateSearch::find(const CandidateRequest& request) const {
-  thread_local Scratch scratch;
+  Scratch& scratch = own_scratch();
   const Search search{request, rotate(request.vector, scratch.lines),
                       selectivity(request.n_allowed), scratch};
   bool is_conclusive = true;
@@ -135,10 +135,10 @@ Result<> CandidateSearch::scan_unfiltered(const Search& search) const {
   CodeScan scan(params.rerank, search.scratch.scan);
   const auto probes = route(search, params);
   const auto first = probes.first(std::min(probes.size(), kListsBeforeStop));
-  QV_TRY(scan_lists(search, first, scan));
+  QV_TRY(scan_near_lists(search, first, scan));
   const auto rest = probes.subspan(first.size());
   if (!rest.empty()) {
-    QV_TRY(scan_lists(search, near(search, probes.front(), rest, scan), scan));
+    QV_TRY(scan_near_lists(search, near(search, probes.front(), rest, scan), scan));
   }
   if (!probes.empty()) {
     QV_TRY(scan_farther(search, probes.front(), probes.size(), probes.back().key, scan));
@@ -239,16 +239,21 @@ std::size_t CandidateSearch::n_rescored(const CandidateRequest& request) const {
 
 /// Reduces `scratch.rows` to the best by second codes, with spares for their errors. Under a filter
 /// many rows may be about equally far, so more of them are spared.
-void CandidateSearch::refine(const Search& search) const {
+/// `products`: of all rows with the query, which is then in bytes already; nullptr: unknown.
+void CandidateSearch::refine(const Search& search, const std::int32_t* products) const {
   auto& scratch = search.scratch;
   const std::size_t usual = n_rescored(search.request);
   const std::size_t want = search.selectivity < 1 ? kMoreUnderFilters * usual : usual;
   auto& rows = scratch.rows;
   if (rows.size() <= usual) return;
-  scratch.byte_query.set(search.query.values, search.query.lost);
-  second_->score(scratch.byte_query, rows, scratch.scores.data());
   search.request.work.n_codes_scored += rows.size();
-  search.request.work.n_bytes += rows.size() * second_->row_bytes();
+  if (products != nullptr) {
+    second_->score_products(scratch.byte_query, rows, products, scratch.scores.data());
+  } else {
+    scratch.byte_query.set(search.query.values, search.query.lost);
+    second_->score(scratch.byte_query, rows, scratch.scores.data());
+    search.request.work.n_bytes += rows.size() * second_->row_bytes();
+  }
   CodeHits hits{scratch.scores.data(), rows.data(), rows.size(), rows.size()};
   if (hits.n > want) kernels().codes.keep_best(hits, want);
   drop_hopeless(search, hits);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "index/dense/lists/params.h"
 #include "index/dense/lists/partition.h"
 #include "index/dense/lists/search/code_scan.h"
+#include "index/dense/lists/search/device_lists.h"
 #include "index/dense/lists/search/list_router.h"
 #include "index/dense/lists/sign_rows.h"
 #include "index/index.h"
@@ -32,6 +34,7 @@ struct CandidateRequest {
   double most_bytes = std::numeric_limits<double>::infinity();
   const Cancel& cancel;
   WorkCounters& work;
+  const DeviceHelp* device = nullptr;  ///< for searches of all rows; nullptr: none
 };
 
 /// Distinct rows, unordered. Valid until the same thread searches again.
@@ -78,11 +81,15 @@ class CandidateSearch {
   [[nodiscard]] Result<ListCandidates> find(const CandidateRequest& request) const;
   /// The same by the sign codes of all allowed rows, which the index must have; always conclusive.
   [[nodiscard]] Result<ListCandidates> find_by_signs(const CandidateRequest& request) const;
-  /// Receives the candidates of `requests[i]`, valid during the call.
-  using TakeCandidates = std::function<Result<>(std::size_t i, const ListCandidates& found)>;
+  /// Receives the candidates of `requests[i]`, valid during the call, and the counters to use.
+  using TakeCandidates =
+      std::function<Result<>(std::size_t i, const ListCandidates& found, WorkCounters& work)>;
   /// Finds the same rows as `find` for each of `requests`, none of which filters rows out. A list
   /// that several requests scan is read once.
   Result<> find_each(std::span<const CandidateRequest> requests, const TakeCandidates& take) const;
+  /// The same with devices. Several threads may call `take` at a time.
+  Result<> find_each_assisted(std::span<const CandidateRequest> requests, const DeviceHelp& help,
+                              const TakeCandidates& take) const;
 
   /// The transformed query with its look-up tables. Valid until `lines` change.
   [[nodiscard]] RotatedQuery rotate(std::span<const float> vector, QueryLines& lines) const;
@@ -104,6 +111,7 @@ class CandidateSearch {
   [[nodiscard]] Description describe() const;
 
  private:
+  struct AssistedSearch;
   struct Progress;
   struct Search;
   struct Scratch;
@@ -119,6 +127,22 @@ class CandidateSearch {
   void sort_by_list(SharedScratch& shared) const;
   void visit_later(std::span<const SharedSearch> searches, SharedScratch& shared) const;
   Result<> scan_each(std::span<SharedSearch> searches, SharedScratch& shared) const;
+  [[nodiscard]] static Scratch& own_scratch();
+  Result<> find_together(std::span<const std::unique_ptr<AssistedSearch>> searches,
+                         const DeviceHelp& help, const TakeCandidates& take) const;
+  Result<> begin(AssistedSearch& assisted) const;
+  void choose_later(AssistedSearch& assisted) const;
+  Result<> scan_next(std::span<const std::unique_ptr<AssistedSearch>> searches,
+                     const DeviceHelp& help) const;
+  void offer_found(const gpu::ScoredCodes& found, std::span<const Probe> probes, CodeScan& scan,
+                   WorkCounters& work) const;
+  Result<> collect(AssistedSearch& assisted) const;
+  [[nodiscard]] Result<gpu::Products> multiply_each(
+      std::span<const std::unique_ptr<AssistedSearch>> searches, const DeviceHelp& help) const;
+  Result<bool> scan_on_device(const Search& search, std::span<const Probe> probes,
+                              CodeScan& scan) const;
+  Result<> scan_near_lists(const Search& search, std::span<const Probe> probes,
+                           CodeScan& scan) const;
   Result<> scan_unfiltered(const Search& search) const;
   Result<> scan_farther(const Search& search, Probe first, std::size_t n_near, float end,
                         CodeScan& scan) const;
@@ -149,7 +173,7 @@ class CandidateSearch {
   void prefetch_rows(std::uint32_t list) const;
   [[nodiscard]] std::size_t n_rescored(const CandidateRequest& request) const;
   void collect_rows(const CodeHits& hits, Scratch& scratch) const;
-  void refine(const Search& search) const;
+  void refine(const Search& search, const std::int32_t* products = nullptr) const;
   void drop_hopeless(const Search& search, CodeHits& hits) const;
 
   Partition lists_;

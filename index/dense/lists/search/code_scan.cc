@@ -107,6 +107,15 @@ void CodeScan::scan(const CodeTables& query, CodeBlocks blocks, float base,
   }
 }
 
+void CodeScan::offer(std::span<const float> scores, std::span<const std::uint32_t> positions) {
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (!(scores[i] > threshold_)) continue;
+    if (hits_.n == hits_.room) shrink();
+    hits_.scores[hits_.n] = scores[i];
+    hits_.positions[hits_.n++] = positions[i];
+  }
+}
+
 std::size_t CodeScan::count_masks(std::span<const std::uint16_t> allowed) {
   const auto n = static_cast<double>(allowed.size() * CodeBlocks::kRows);
   const auto n_rows = static_cast<double>(count_bits(allowed));

@@ -34,6 +34,8 @@ class CodeScan {
   /// rows per block, or nullptr. Blocks without an allowed row are not read.
   void scan(const CodeTables& query, CodeBlocks blocks, float base, const std::uint16_t* allowed,
             std::uint32_t first_position);
+  /// Offers codes that were scanned elsewhere.
+  void offer(std::span<const float> scores, std::span<const std::uint32_t> positions);
   /// Counts what the masks of the next list allow, for the two shares below. Returns the number of
   /// blocks with an allowed row.
   std::size_t count_masks(std::span<const std::uint16_t> allowed);

@@ -4,6 +4,13 @@
 
 namespace quiver::index::dense {
 
+/// On a device if that is worth it.
+Result<> CandidateSearch::scan_near_lists(const Search& search, std::span<const Probe> probes,
+                                          CodeScan& scan) const {
+  QV_TRY(const bool is_done, scan_on_device(search, probes, scan));
+  return is_done ? Result<>() : scan_lists(search, probes, scan);
+}
+
 Result<> CandidateSearch::scan_lists(const Search& search, std::span<const Probe> probes,
                                      CodeScan& scan) const {
   for (std::size_t i = 0; i < probes.size(); ++i) {

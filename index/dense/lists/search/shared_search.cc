@@ -63,7 +63,7 @@ struct CandidateSearch::SharedSearch {
 
 Result<> CandidateSearch::find_each(std::span<const CandidateRequest> requests,
                                     const TakeCandidates& take) const {
-  thread_local Scratch scratch;
+  Scratch& scratch = own_scratch();
   thread_local SharedScratch shared;
   std::size_t n_done = 0;
   while (n_done < requests.size()) {
@@ -77,7 +77,8 @@ Result<> CandidateSearch::find_each(std::span<const CandidateRequest> requests,
       collect_rows(scan.best(), scratch);
       if (second_) refine(search);
       const auto scores = std::span(scratch.scores).first(scratch.rows.size());
-      QV_TRY(take(n_done++, {scratch.rows, scores, true}));
+      auto& work = search.request.work;
+      QV_TRY(take(n_done++, {scratch.rows, scores, true}, work));
     }
     if (!std::all_of(some.begin(), some.end(), is_kept)) shared.memory.clear();
   }

@@ -1,0 +1,204 @@
+// Searches of lists with an emulated device give the hits of searches without, bit for bit,
+// whatever fails.
+#include "index/dense/lists/search/device_lists.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/emulated/emulated.h"
+#include "tests/index/dense/dense_support.h"
+#include "tests/index/dense/searcher_support.h"
+
+namespace quiver::index::testing {
+namespace {
+
+std::unique_ptr<gpu::Devices> open_for_lists(const std::string& name = "emulated",
+                                             double check_share = 0, std::uint64_t min_bytes = 0) {
+  gpu::Options options;
+  options.check_share = check_share;
+  options.devices = name;
+  options.min_bytes = min_bytes;
+  options.job_time = std::chrono::milliseconds(200);
+  auto devices = gpu::Devices::open(options);
+  return devices ? *std::move(devices) : nullptr;
+}
+
+struct ListQuestion {
+  std::vector<PreparedQuery> queries;
+  std::vector<std::size_t> limits;
+  KeyValues values;
+
+  ListQuestion(Clumps& clumps, std::size_t n, KeyValues search = {}) : values(std::move(search)) {
+    for (std::size_t i = 0; i < n; ++i) {
+      queries.push_back(clumps.query());
+      limits.push_back(i % 7 == 3 ? 60 : i % 12);
+    }
+  }
+};
+
+using ListAnswer = std::vector<std::vector<Hit>>;
+
+/// The queries one by one, or all together.
+ListAnswer ask_lists(const Searcher& searcher, const ListQuestion& question, std::uint32_t n_rows,
+                     gpu::Devices* devices, bool together, Executor* executor = nullptr,
+                     WorkCounters* counters = nullptr) {
+  const Cancel cancel;
+  const SearchContext context{cancel, executor, Prefer::kAny, devices};
+  const auto params = ivf_type().parse_search(question.values);
+  const auto filter = RowFilter::all(n_rows);
+  WorkCounters work;
+  std::vector<TopK> heaps;
+  std::vector<const PreparedQuery*> queries;
+  std::vector<TopK*> results;
+  for (const std::size_t k : question.limits) heaps.emplace_back(k);
+  for (std::size_t i = 0; i < heaps.size(); ++i) {
+    queries.push_back(&question.queries[i]);
+    results.push_back(&heaps[i]);
+  }
+  if (together) {
+    EXPECT_TRUE(searcher.search_batch(queries, *params, filter, context, results, work));
+  } else {
+    for (std::size_t i = 0; i < heaps.size(); ++i) {
+      EXPECT_TRUE(searcher.search(*queries[i], *params, filter, context, heaps[i], work));
+    }
+  }
+  if (counters != nullptr) *counters = work;
+  ListAnswer answer;
+  for (auto& heap : heaps) answer.push_back(heap.take_sorted());
+  return answer;
+}
+
+void expect_same_answer(const ListAnswer& got, const ListAnswer& wanted) {
+  ASSERT_EQ(got.size(), wanted.size());
+  for (std::size_t q = 0; q < got.size(); ++q) {
+    ASSERT_EQ(got[q].size(), wanted[q].size()) << "query " << q;
+    const std::size_t n_bytes = got[q].size() * sizeof(Hit);
+    EXPECT_EQ(std::memcmp(got[q].data(), wanted[q].data(), n_bytes), 0) << "query " << q;
+  }
+}
+
+std::uint64_t n_list_queries(const gpu::Devices& devices) {
+  return devices.report().devices[0].n_queries;
+}
+
+/// Every metric and type.
+TEST_P(IvfSearch, HitsWithADeviceAreThoseOfTheCpu) {
+  Random random(kIvfSeed);
+  Executor executor(3, "compute");
+  const std::vector<KeyValues> builds = {
+      {{"graph", std::string("never")}},
+      {{"graph", std::string("never")}, {"bits", std::int64_t{3}}, {"spill", false}},
+      {{"graph", std::string("never")}, {"refine_bits", std::int64_t{4}}},
+      {{"graph", std::string("never")}, {"refine_bits", std::int64_t{0}}}};
+  for (const KeyValues& build : builds) {
+    Clumps clumps(schema(40), 30, random);
+    const IvfIndex index(clumps.column(4000, 1, 0.3), build);
+    const auto devices = open_for_lists();
+    const std::uint32_t n_rows = index.column.n_rows;
+    EXPECT_FALSE(index.searcher->is_index_on_device());
+    for (const KeyValues& values :
+         {KeyValues{}, KeyValues{{"effort", std::int64_t{1000}}}, KeyValues{{"gap", 1e6}},
+          KeyValues{{"nprobe", std::int64_t{3}}}, KeyValues{{"gap", 0.01}}}) {
+      const ListQuestion question(clumps, 40, values);
+      WorkCounters of_cpu;
+      const auto wanted =
+          ask_lists(*index.searcher, question, n_rows, nullptr, false, nullptr, &of_cpu);
+      for (int round = 0; round < 2; ++round) {
+        for (Executor* helper : {static_cast<Executor*>(nullptr), &executor}) {
+          const std::uint64_t before = n_list_queries(*devices);
+          const bool is_there = index.searcher->is_index_on_device();
+          WorkCounters work;
+          expect_same_answer(
+              ask_lists(*index.searcher, question, n_rows, devices.get(), true, helper, &work),
+              wanted);
+          // Some searches of u8 rows are exact, which a device helps with in its own way.
+          if (GetParam().dtype != DType::kU8) {
+            EXPECT_EQ(work.n_rows_scored, of_cpu.n_rows_scored);
+          }
+          if (is_there && of_cpu.n_lists > 0) {
+            EXPECT_EQ(work.n_codes_scored, of_cpu.n_codes_scored);
+            EXPECT_GE(n_list_queries(*devices) - before, 30U);
+            EXPECT_LT(work.n_bytes, of_cpu.n_bytes);
+          }
+          devices->wait_for_loading();
+        }
+        EXPECT_TRUE(index.searcher->is_index_on_device());
+      }
+      expect_same_answer(ask_lists(*index.searcher, question, n_rows, devices.get(), false),
+                         wanted);
+    }
+  }
+}
+
+TEST(DeviceLists, EveryCallMayFail) {
+  Random random(kIvfSeed);
+  Clumps clumps(dense_schema(32), 10, random);
+  const KeyValues build = {{"graph", std::string("never")}};
+  const auto column = clumps.column(1500);
+  const IvfIndex alone(column, build);
+  const ListQuestion question(clumps, 12);
+  const auto wanted = ask_lists(*alone.searcher, question, 1500, nullptr, false);
+  const auto session = [&](const std::string& name) {
+    const auto devices = open_for_lists(name);
+    if (devices == nullptr) return;  // it could not be opened
+    const auto searcher = alone.open_again();
+    for (const bool together : {true, true, false}) {
+      expect_same_answer(ask_lists(*searcher, question, 1500, devices.get(), together), wanted);
+      devices->wait_for_loading();
+    }
+  };
+  session("emulated");
+  const std::uint64_t n_calls = gpu::emulated::n_calls();
+  EXPECT_GT(n_calls, 10U);
+  for (const std::string status : {"not", "no_memory", "lost"}) {
+    for (std::uint64_t call = 1; call <= n_calls; ++call) {
+      SCOPED_TRACE(status + "@" + std::to_string(call));
+      session("emulated:" + status + "@" + std::to_string(call));
+    }
+  }
+  session("emulated:hang@1");
+  session("emulated:hang@2");
+}
+
+/// A device that names wrong codes or products is found out by the CPU; one that is right is not.
+TEST(DeviceLists, TheCpuChecksWhatIsNamed) {
+  Random random(kIvfSeed);
+  Clumps clumps(dense_schema(32), 10, random);
+  const IvfIndex index(clumps.column(1500), {{"graph", std::string("never")}});
+  const ListQuestion question(clumps, 12);
+  const auto wanted = ask_lists(*index.searcher, question, 1500, nullptr, false);
+  for (const std::string name : {"emulated", "emulated:wrong@1", "emulated:wrong@2"}) {
+    SCOPED_TRACE(name);
+    const auto devices = open_for_lists(name, 1);
+    const auto searcher = index.open_again();
+    for (int i = 0; i < 40; ++i) {
+      ask_lists(*searcher, question, 1500, devices.get(), true);
+      devices->wait_for_loading();
+    }
+    const auto report = devices->report().devices[0];
+    EXPECT_GE(report.n_checked, 3U);
+    EXPECT_EQ(report.n_different, name == "emulated" ? 0U : 3U);
+    EXPECT_EQ(report.is_lost, name != "emulated");
+    expect_same_answer(ask_lists(*searcher, question, 1500, devices.get(), true), wanted);
+  }
+}
+
+/// A small index is never copied, and few codes are scanned by the CPU.
+TEST(DeviceLists, WhatIsSmallStaysOnTheCpu) {
+  Random random(kIvfSeed);
+  Clumps clumps(dense_schema(32), 10, random);
+  const IvfIndex index(clumps.column(1500), {{"graph", std::string("never")}});
+  const ListQuestion question(clumps, 12);
+  const auto devices = open_for_lists("emulated", 0, 8 << 20);
+  ask_lists(*index.searcher, question, 1500, devices.get(), true);
+  devices->wait_for_loading();
+  EXPECT_FALSE(index.searcher->is_index_on_device());
+  EXPECT_EQ(devices->report().devices[0].n_parts, 0U);
+}
+
+}  // namespace
+}  // namespace quiver::index::testing
