@@ -1,6 +1,6 @@
-// Exact searches of rows, and of documents of tokens, with a device beside those of the CPU: the
-// same hits bit for bit, and the time. Prints one JSON object a line; exit status 1 if a hit
-// differs, 2 if there is no device.
+// Exact searches of rows and of documents of tokens, and searches of lists of codes, with a device
+// beside those of the CPU: the same hits bit for bit, and the time. Prints one JSON object a line;
+// exit status 1 if a hit differs, 2 if there is no device.
 //
 //   gpu_check DEVICES MODULE N_ROWS [ROWS QUERIES]
 //
@@ -20,9 +20,11 @@
 #include <vector>
 
 #include "base/io/append_buffer.h"
+#include "base/io/file.h"
 #include "dataset/vectors.h"
 #include "gpu/devices.h"
 #include "index/exact/searcher.h"
+#include "index/index.h"
 #include "index/stored_rows.h"
 
 namespace quiver {
@@ -102,13 +104,35 @@ struct Answer {
   double ms = 0;
 };
 
+/// Posting lists of codes over a column.
+std::unique_ptr<index::Searcher> lists_over(const index::FieldColumn& column,
+                                            const KeyValues& values) {
+  const auto& type = *index::find_index_type("ivf");
+  const auto directory = make_memory_directory();
+  const Cancel cancel;
+  Executor executor(0, "build");
+  const auto params = type.parse_build(values);
+  if (!params || !type.build(column, *params, {&executor, cancel, kSeed}, *directory)) std::abort();
+  auto opened = type.open(*directory, column);
+  if (!opened) std::abort();
+  return *std::move(opened);
+}
+
 /// One column, searched with and without devices.
 class Search {
  public:
+  /// By lists: hits are those near, not all of the best.
+  Search(const index::Searcher& lists, const FieldSchema& schema, const Values& queries,
+         std::size_t n_queries, std::size_t k)
+      : k_(k), lists_(&lists) {
+    for (std::size_t i = 0; i < n_queries; ++i) {
+      queries_.push_back(index::PreparedQuery::dense(schema, queries.row(i % queries.n())));
+    }
+  }
   /// The same for documents: `queries` has tokens, `n_tokens` of each query.
   Search(index::FieldColumn column, const Values& queries, std::size_t n_queries,
          std::size_t n_tokens, std::size_t k)
-      : column_(std::move(column)), searcher_(column_), k_(k) {
+      : column_(std::move(column)), exact_(std::make_unique<index::FlatSearcher>(column_)), k_(k) {
     for (std::size_t i = 0; i < n_queries; ++i) {
       queries_.push_back(index::PreparedQuery::multi(
           column_.schema,
@@ -116,7 +140,7 @@ class Search {
     }
   }
   Search(index::FieldColumn column, const Values& queries, std::size_t n_queries, std::size_t k)
-      : column_(std::move(column)), searcher_(column_), k_(k) {
+      : column_(std::move(column)), exact_(std::make_unique<index::FlatSearcher>(column_)), k_(k) {
     for (std::size_t i = 0; i < n_queries; ++i) {
       queries_.push_back(index::PreparedQuery::dense(column_.schema, queries.row(i % queries.n())));
     }
@@ -133,14 +157,22 @@ class Search {
     Answer answer;
     const Cancel cancel;
     const auto begin = std::chrono::steady_clock::now();
-    const auto done = searcher_.search_batch(queries, {}, index::RowFilter::all(column_.n_rows),
-                                             {cancel, nullptr, index::Prefer::kExact, devices},
-                                             results, answer.work);
+    const bool is_exact = lists_ == nullptr;
+    const index::Searcher& searcher = is_exact ? *exact_ : *lists_;
+    const auto prefer = is_exact ? index::Prefer::kExact : index::Prefer::kIndexed;
+    const auto done =
+        searcher.search_batch(queries, {}, index::RowFilter::all(n_rows_),
+                              {cancel, executor_, prefer, devices}, results, answer.work);
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
     if (!done) std::abort();  // nothing cancels it
     answer.ms = took.count();
     for (auto& heap : heaps) answer.hits.push_back(heap.take_sorted());
     return answer;
+  }
+  /// Threads that help, and rows of the lists.
+  void use(Executor* executor, std::uint32_t n_rows) {
+    executor_ = executor;
+    n_rows_ = n_rows;
   }
   /// Asks this query only from now on.
   void use(std::span<const float> query) {
@@ -149,9 +181,12 @@ class Search {
 
  private:
   index::FieldColumn column_;
-  index::FlatSearcher searcher_;
+  std::unique_ptr<index::FlatSearcher> exact_;
   std::vector<index::PreparedQuery> queries_;
   std::size_t k_;
+  const index::Searcher* lists_ = nullptr;  ///< nullptr: exact
+  std::uint32_t n_rows_ = column_.n_rows;
+  Executor* executor_ = nullptr;
 };
 
 /// Of the queries that both have.
@@ -232,6 +267,54 @@ std::size_t check_documents(gpu::Devices& devices) {
   return different;
 }
 
+/// Rows in clumps, as embeddings lie.
+Values clumps(std::size_t n, std::size_t dim, std::size_t n_centres, std::mt19937& random) {
+  const Values centres = random_values(n_centres, dim, random);
+  Values values = random_values(n, dim, random);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto centre = centres.row(random() % n_centres);
+    for (std::size_t d = 0; d < dim; ++d) {
+      values.values[i * dim + d] = 0.7F * values.values[i * dim + d] + centre[d];
+    }
+  }
+  return values;
+}
+
+/// As `check_equality`, for lists of codes of all widths.
+std::size_t check_lists(gpu::Devices& devices) {
+  std::mt19937 random(kSeed);
+  std::size_t n = 0;
+  std::size_t different = 0;
+  const std::uint64_t before = n_device_queries(devices);
+  for (const std::size_t dim : {32, 96, 384, 1536}) {
+    for (const std::int64_t bits : {1, 2, 3, 4, 8}) {
+      for (const auto metric : {Metric::kDot, Metric::kEuclid}) {
+        const std::size_t n_rows = 3000;
+        const auto values = clumps(n_rows + 300, dim, 30, random);
+        const auto column = column_of(values, n_rows, DType::kF32, metric);
+        const auto lists = lists_over(column, {{"graph", std::string("never")},
+                                               {"bits", bits},
+                                               {"reduce", std::string("none")},
+                                               {"refine_bits", std::int64_t{n % 2 == 0 ? 8 : 4}}});
+        const Values queries{
+            dim, {values.values.begin() + static_cast<long>(n_rows * dim), values.values.end()}};
+        for (const std::size_t n_queries : {2, 65, 300}) {
+          Search search(*lists, column.schema, queries, n_queries, 10);
+          search.use(nullptr, column.n_rows);
+          different += n_different_twice(search, devices);
+          ++n;
+        }
+      }
+    }
+  }
+  fmt::print(
+      R"({{"step": "lists_equality", "seed": {}, "shapes": {}, "device_queries": {}, "different": {}}})"
+      "\n",
+      kSeed, n, n_device_queries(devices) - before, different);
+  std::fflush(stdout);
+  return different;
+}
+
 double percentile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
@@ -276,6 +359,44 @@ std::size_t time_shape(gpu::Devices& devices, const Values& rows, const Values& 
       timed.different);
   std::fflush(stdout);
   return timed.different;
+}
+
+/// Times searches of lists over `n_rows` rows, by all threads on both sides; returns the number of
+/// answers that differ.
+std::size_t time_lists(gpu::Devices& devices, std::size_t n_rows) {
+  constexpr std::size_t kDim = 768;
+  std::mt19937 random(kSeed);
+  const auto rows = clumps(n_rows, kDim, n_rows / 1000 + 1, random);
+  const auto column = column_of(rows, n_rows, DType::kF32, Metric::kDot);
+  const auto lists = lists_over(column, {{"graph", std::string("never")}});
+  Executor executor(0, "compute");
+  std::size_t different = 0;
+  for (const std::size_t n_queries : {64, 256, 4096}) {
+    Values queries{kDim, {}};
+    std::normal_distribution<float> normal;
+    for (std::size_t i = 0; i < n_queries; ++i) {  // near rows
+      for (const float value : rows.row(random() % n_rows)) {
+        queries.values.push_back(value + 0.5F * normal(random));
+      }
+    }
+    Search search(*lists, column.schema, queries, n_queries, 10);
+    search.use(&executor, column.n_rows);
+    const auto cpu = search.ask(nullptr);
+    const double busy_before = devices.report().devices[0].busy_s;
+    const std::uint64_t before = n_device_queries(devices);
+    const Timed timed = time_rounds(search, devices, cpu);
+    const double busy_s = devices.report().devices[0].busy_s - busy_before;
+    const auto n = static_cast<double>(n_queries);
+    different += timed.different;
+    fmt::print(
+        R"({{"step": "lists", "rows": {}, "dim": {}, "queries": {}, "k": 10, "cpu_ms": {:.3f}, "device_ms": {:.3f}, "spread_ms": {:.3f}, "jobs_ms": {:.3f}, "device_queries": {}, "codes_a_query": {:.0f}, "different": {}}})"
+        "\n",
+        n_rows, kDim, n_queries, cpu.ms, timed.median(), timed.spread(),
+        busy_s * 1e3 / (kRounds + 1), n_device_queries(devices) - before,
+        static_cast<double>(timed.work.n_codes_scored) / n, timed.different);
+    std::fflush(stdout);
+  }
+  return different;
 }
 
 /// Times exact MaxSim of queries of 32 tokens with `n_documents` of about 100 tokens and 128
@@ -336,7 +457,7 @@ Result<Values> read_values(const std::string& path, std::size_t n_rows) {
 
 Result<std::size_t> run(gpu::Devices& devices, std::size_t n_rows,
                         const std::vector<std::string>& files) {
-  std::size_t different = check_equality(devices) + check_documents(devices);
+  std::size_t different = check_equality(devices) + check_documents(devices) + check_lists(devices);
   if (files.empty()) {
     std::mt19937 random(kSeed);
     for (const std::size_t dim : {128, 768}) {
@@ -346,6 +467,7 @@ Result<std::size_t> run(gpu::Devices& devices, std::size_t n_rows,
         different += time_shape(devices, rows, queries, n_queries, 10);
       }
     }
+    different += time_lists(devices, n_rows);
     // 25 GB of tokens for a million documents would take too long to make.
     different += time_documents(devices, n_rows / 10);
     return different;

@@ -157,6 +157,57 @@ def test_searches_that_may_share_a_job(new_server):
     assert comes_true(lambda: is_on_device() and n_queries(device) > before), gpu(device)
 
 
+def test_an_index_is_searched_with_a_device(new_server):
+    """Lists of codes: single searches, batches and many clients at once get what the CPU alone gives."""
+    dim, n, n_clients = 32, 6000, 40
+    rng = random.Random(9)
+    centres = [[rng.gauss(0, 1) for _ in range(dim)] for _ in range(40)]
+
+    def vector():
+        return [value + rng.gauss(0, 0.7) for value in rng.choice(centres)]
+
+    points = [{"id": i, "vector": vector()} for i in range(n)]
+    asked = [{"query": vector(), "limit": 10, "params": {"hnsw_ef": (64, 200)[i % 2]}} for i in range(n_clients)]
+    # One segment, as another index would have other hits.
+    sealed = SEALED | {"QUIVER__OPTIMIZER__SEAL_ROWS": str(n), "QUIVER__OPTIMIZER__IDLE_SEAL_S": "3600"}
+    plain, device = new_server(env=sealed).start(), new_server(env=sealed | EMULATED).start()
+
+    def n_indexed(server):
+        indexes = server.request("GET", "/v1/collections/c/indexes").result["indexes"]
+        return sum(i["vectors_count"] for i in indexes if i["sealed"] and i["index"] == "ivf")
+
+    for server in (plain, device):
+        server.request("PUT", "/collections/c", {"vectors": {"size": dim, "distance": "Cosine"}, "shard_number": 1,
+                                                 "hnsw_config": {"full_scan_threshold": 1}}).result
+        for first in range(0, n, 1000):
+            server.request("PUT", "/collections/c/points?wait=true", {"points": points[first:first + 1000]}).result
+        assert comes_true(lambda server=server: n_indexed(server) == n, 60), server.request("GET", "/v1/collections/c/indexes").result
+    expected = [hits(plain, query) for query in asked]
+    found = [None] * n_clients
+
+    def ask(i):
+        found[i] = hits(device, asked[i])
+
+    def is_used():
+        before = n_queries(device)
+        answers = device.request("POST", "/collections/c/points/query/batch", {"searches": asked}).result
+        assert [[(p["id"], p["score"]) for p in answer["points"]] for answer in answers] == expected
+        return n_queries(device) >= before + n_clients
+
+    assert comes_true(is_used, 60), gpu(device)
+    for _ in range(3):
+        threads = [threading.Thread(target=ask, args=(i,)) for i in range(n_clients)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == expected
+    best = {"params": {"exact": True}}
+    recall = sum(len({i for i, _ in hits(plain, query | best)} & {i for i, _ in answer})
+                 for query, answer in zip(asked, expected)) / (10 * n_clients)
+    assert recall > 0.9, recall
+
+
 def test_rows_that_change_are_searched_as_they_are(new_server):
     """Deleted and new points count at once, whatever the device holds."""
     server = new_server(env=SEALED | EMULATED).start()
