@@ -75,15 +75,25 @@ typedef struct {
  * QV_LISTS: blocks of 16 coded rows as `CodeBlocks` of kernels/codes/codes.h, list after list; the
  *   first block of each list and, at the end, their number, as uint32_t.
  * QV_BYTES: rows of second codes, no facts. 4 bits: byte i of 16 has dimension i of 32 in its low
- *   half, 16 + i in the high half. */
-typedef enum { QV_ROWS = 0, QV_DOCUMENTS = 1, QV_LISTS = 2, QV_BYTES = 3 } qv_part_kind;
+ *   half, 16 + i in the high half.
+ * QV_RUNS: runs of postings, uint16_t, which begin at multiples of 16: the numbers of those with a
+ *   level >= l for each of 16 levels l, then these, by falling level, as rows of a range of
+ *   QV_RANGE_ROWS. For each term and range the place of its run in multiples of 16, as uint32_t. */
+typedef enum {
+  QV_ROWS = 0,
+  QV_DOCUMENTS = 1,
+  QV_LISTS = 2,
+  QV_BYTES = 3,
+  QV_RUNS = 4
+} qv_part_kind;
+#define QV_RANGE_ROWS 16384u
 
 typedef struct {
   uint32_t size;
   uint32_t kind;    /* qv_part_kind */
-  uint32_t stride;  /* bytes of an item: a multiple of QV_ROW_ALIGNMENT */
+  uint32_t stride;  /* bytes of an item: QV_RUNS 2, else a multiple of QV_ROW_ALIGNMENT */
   uint32_t n_bits;  /* QV_LISTS: 1 to 8 bits a dimension; QV_BYTES: 8 or 4; else 0 */
-  uint64_t n_items; /* rows, tokens, blocks */
+  uint64_t n_items; /* rows, tokens, blocks, numbers of runs */
   uint64_t n_facts; /* QV_ROWS: `n_items` */
 } qv_part_shape;
 
@@ -171,6 +181,37 @@ typedef struct {
   int32_t* products; /* out: [n_pairs] */
 } qv_products;
 
+/* A term of a query, and what each level of its runs adds to a row's sum. Levels below the first
+ * one are not read. */
+typedef struct {
+  uint32_t term;
+  uint32_t first_level;
+  uint16_t adds[16];
+} qv_sum_term;
+
+typedef struct {
+  uint32_t first_term;
+  uint32_t n_terms;
+  uint32_t k; /* rows wanted */
+} qv_sum_query;
+
+/* For each query the `k` rows with the largest sums, and those with the sum of the last of them.
+ * Rows without a sum are left out. No sum is above 65,535. Memory as in `qv_dense`. */
+typedef struct {
+  uint32_t size;
+  uint32_t n_queries;
+  const qv_part* part;
+  const qv_sum_term* terms;    /* [n_terms] */
+  const qv_sum_query* queries; /* [n_queries] */
+  const uint64_t* allowed;     /* a bit for each row; NULL: all are allowed */
+  uint32_t n_terms;
+  uint32_t n_rows;
+  uint32_t capacity; /* largest number of rows for one query */
+  uint32_t* rows;    /* out: [n_queries, capacity], in no order */
+  uint32_t* sums;    /* out: [n_queries, capacity] */
+  uint32_t* n_found; /* out: [n_queries]; QV_NOT_CERTIFIED if there are more */
+} qv_sums;
+
 typedef struct {
   uint32_t size;
   uint32_t abi;
@@ -193,6 +234,7 @@ typedef struct {
   qv_status (*documents)(qv_lane* lane, const qv_documents* job);
   qv_status (*lists)(qv_lane* lane, const qv_lists* job);
   qv_status (*products)(qv_lane* lane, const qv_products* job);
+  qv_status (*sums)(qv_lane* lane, const qv_sums* job);
   /* Waits up to `us` microseconds for the job. QV_BUSY: not done yet. */
   qv_status (*wait)(qv_lane* lane, uint32_t us);
   const char* (*last_error)(void); /* of this thread, "" if there is none */

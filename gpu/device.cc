@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/observe/log.h"
@@ -54,6 +55,7 @@ std::uint64_t fact_bytes(qv_part_kind kind) {
       return sizeof(qv_document);
     case QV_LISTS:
     case QV_BYTES:
+    case QV_RUNS:
       break;
   }
   return sizeof(std::uint32_t);
@@ -75,8 +77,10 @@ std::byte* Lane::memory(std::uint64_t n_bytes) {
   if (n_bytes > n_bytes_) {
     const auto& api = device_.module_.api();
     if (memory_ != nullptr) api.unpin(device_.handle_, memory_);
-    memory_ = api.pinned(device_.handle_, n_bytes);
-    n_bytes_ = memory_ == nullptr ? 0 : n_bytes;
+    // Jobs vary in size, and pinning takes long.
+    const std::uint64_t rounded = std::bit_ceil(n_bytes);
+    memory_ = api.pinned(device_.handle_, rounded);
+    n_bytes_ = memory_ == nullptr ? 0 : rounded;
   }
   return static_cast<std::byte*>(memory_);
 }

@@ -16,6 +16,7 @@
 #include "gpu/emulated/emulated.h"
 #include "gpu/list_job.h"
 #include "gpu/product_job.h"
+#include "gpu/sum_job.h"
 #include "gpu/upload.h"
 
 namespace quiver::gpu {
@@ -82,6 +83,12 @@ std::uint64_t bytes_of_search(const ByteCodes& codes, std::span<const ProductQue
   return n_rows * codes.stride;
 }
 
+std::uint64_t bytes_of_search(const ImpactRuns& /*runs*/, std::span<const SumQuery> queries) {
+  std::uint64_t n_postings = 0;
+  for (const SumQuery& query : queries) n_postings += query.n_postings;
+  return n_postings * sizeof(std::uint16_t);
+}
+
 /// What the CPU reads in the time that it takes for the query. It compares each token with some
 /// tens of the query.
 std::uint64_t bytes_on_cpu(const DenseRows& rows, const DenseQuery& /*query*/) {
@@ -97,16 +104,35 @@ std::uint64_t bytes_on_cpu(const ByteCodes& codes, const ProductQuery& query) {
   return bytes_of_search(codes, std::span(&query, 1));
 }
 
+/// A posting takes it about a nanosecond.
+std::uint64_t bytes_on_cpu(const ImpactRuns& /*runs*/, const SumQuery& query) {
+  return query.n_postings * kCpuBytesPerUs / 1000;
+}
+
 std::size_t n_of(const DenseRows& rows) { return rows.view.n_rows; }
 std::size_t n_of(const Documents& documents) { return documents.n(); }
 std::size_t n_of(const CodeLists& lists) { return lists.blocks.n * CodeBlocks::kRows; }
 std::size_t n_of(const ByteCodes& codes) { return codes.n_rows; }
+std::size_t n_of(const ImpactRuns& runs) { return runs.n_rows; }
 
 double allowed_share(const std::uint64_t* allowed, std::size_t n) {
   if (allowed == nullptr || n == 0) return 1;
   const std::span words(allowed, (n + 63) / 64);
   return static_cast<double>(count_bits(words)) / static_cast<double>(n);
 }
+
+/// A lane that goes back whatever is thrown; empty if its job runs on.
+struct HeldLane {
+  Device& device;
+  std::unique_ptr<Lane> lane;
+
+  HeldLane(Device& of, std::unique_ptr<Lane> taken) : device(of), lane(std::move(taken)) {}
+  ~HeldLane() {
+    if (lane != nullptr) device.put_back(std::move(lane));
+  }
+  HeldLane(const HeldLane&) = delete;
+  HeldLane& operator=(const HeldLane&) = delete;
+};
 
 }  // namespace
 
@@ -142,10 +168,12 @@ Slot::~Slot() = default;
 std::shared_ptr<Slot::Content> Slot::content() {
   MutexLock lock(mutex_);
   if (content_ == nullptr) content_ = std::make_shared<Content>();
+  is_used_ = true;
   return content_;
 }
 
 bool Slot::is_on_device() const {
+  if (!is_used_) return false;
   std::shared_ptr<Content> content;
   {
     MutexLock lock(mutex_);
@@ -369,6 +397,7 @@ void Devices::want_part(Slot& slot, const Rows& rows) {
 
 void Devices::want(Slot& slot, const CodeLists& lists) { want_part(slot, lists); }
 void Devices::want(Slot& slot, const ByteCodes& codes) { want_part(slot, codes); }
+void Devices::want(Slot& slot, const ImpactRuns& runs) { want_part(slot, runs); }
 
 Result<BestCodes> Devices::scan_lists(Slot& slot, const CodeLists& lists,
                                       std::span<const ListQuery> queries, const Cancel& cancel) {
@@ -378,6 +407,12 @@ Result<BestCodes> Devices::scan_lists(Slot& slot, const CodeLists& lists,
 Result<Products> Devices::multiply(Slot& slot, const ByteCodes& codes,
                                    std::span<const ProductQuery> queries, const Cancel& cancel) {
   return find<ProductJob>(slot, codes, queries, nullptr, cancel, nullptr);
+}
+
+Result<SummedRows> Devices::add_impacts(Slot& slot, const ImpactRuns& runs,
+                                        std::span<const SumQuery> queries,
+                                        const std::uint64_t* allowed, const Cancel& cancel) {
+  return find<SumJob>(slot, runs, queries, allowed, cancel, nullptr);
 }
 
 template <class Job>
@@ -412,10 +447,10 @@ Result<typename Job::Answers> Devices::find(Slot& slot, const typename Job::Rows
       numbers.push_back(i);
     }
   }
-  const std::size_t n_together = Job::n_together(rows, queries, numbers);
-  for (std::size_t first = 0; first < numbers.size(); first += n_together) {
-    const auto group =
-        std::span(numbers).subspan(first, std::min(n_together, numbers.size() - first));
+  for (std::span<const std::size_t> left = numbers; !left.empty();) {
+    const std::size_t n_together = Job::n_together(rows, queries, left);
+    const auto group = left.first(std::min(n_together, left.size()));
+    left = left.subspan(group.size());
     Job job(queries, group, rows, executor);
     double cpu_us = 0;
     for (const std::size_t i : group) {
@@ -434,7 +469,8 @@ Result<> Devices::run(Job& job, const std::shared_ptr<const Part>& part,
                       const std::uint64_t* allowed, std::chrono::microseconds patience,
                       const Cancel& cancel, typename Job::Answers& answers) {
   Device& device = part->device();
-  auto lane = device.take_lane(patience, cancel);
+  HeldLane held{device, device.take_lane(patience, cancel)};
+  auto& lane = held.lane;
   if (lane == nullptr) {
     QV_TRY(cancel.check());
     count(device.is_lost() ? Fallback::kLost : Fallback::kBusy, job.n_asked());
@@ -442,7 +478,6 @@ Result<> Devices::run(Job& job, const std::shared_ptr<const Part>& part,
   }
   if (!job.write(*lane, *part, allowed)) {
     count(Fallback::kMemory, job.n_asked());
-    device.put_back(std::move(lane));
     return {};
   }
   count(Fallback::kQuery, job.n_asked() - job.n_queries());
@@ -458,7 +493,6 @@ Result<> Devices::run(Job& job, const std::shared_ptr<const Part>& part,
       count(outcome == Device::Outcome::kLost ? Fallback::kLost : Fallback::kNot, job.n_queries());
     }
   }
-  device.put_back(std::move(lane));
   return {};
 }
 

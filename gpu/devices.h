@@ -21,6 +21,7 @@
 #include "base/threads/cancel.h"
 #include "base/threads/executor.h"
 #include "base/views.h"
+#include "gpu/abi.h"
 #include "gpu/device.h"
 #include "gpu/slot.h"
 #include "kernels/codes/codes.h"
@@ -28,6 +29,8 @@
 
 namespace quiver::gpu {
 
+/// Most hits of a query that a device looks for.
+inline constexpr std::uint64_t kMaxHits = 4096;
 /// Most queries of one job; more are several jobs.
 inline constexpr std::size_t kMaxQueries = 256;
 
@@ -132,6 +135,31 @@ struct ProductQuery {
 /// For each query the product with each of its rows; nullopt: the caller multiplies.
 using Products = std::vector<std::optional<std::vector<std::int32_t>>>;
 
+/// Runs of postings of a sealed segment, as `qv_part_kind` has them.
+struct ImpactRuns {
+  SharedSpan<std::uint16_t> runs;
+  SharedSpan<std::uint32_t> places;  ///< `[n_terms, n_ranges]`
+  std::uint32_t n_rows = 0;
+
+  [[nodiscard]] std::uint32_t n_ranges() const {
+    return (n_rows + QV_RANGE_ROWS - 1) / QV_RANGE_ROWS;
+  }
+};
+
+struct SumQuery {
+  std::span<const qv_sum_term> terms;
+  std::uint64_t n_postings = 0;  ///< that it reads
+  std::uint64_t k = 0;           ///< rows wanted, >= 1
+};
+
+struct SummedRow {
+  std::uint32_t row = 0;
+  std::uint32_t sum = 0;
+};
+/// For each query the `k` rows with the largest sums, and those with the sum of the last, by row;
+/// nullopt: the caller adds.
+using SummedRows = std::vector<std::optional<std::vector<SummedRow>>>;
+
 /// For each query the rows among which its `k` best are, ascending; nullopt: the caller looks
 /// itself.
 using RowLists = std::vector<std::optional<std::vector<std::uint32_t>>>;
@@ -173,6 +201,8 @@ class Devices {
   Devices(const Devices&) = delete;
   Devices& operator=(const Devices&) = delete;
 
+  /// What the CPU would read for a device to be asked (`Options::min_bytes`).
+  [[nodiscard]] std::uint64_t min_bytes() const { return options_.min_bytes; }
   /// False if no device can do anything.
   [[nodiscard]] bool is_useful() const;
   /// True if a device was lost: its driver may keep the process from ending as usual.
@@ -196,6 +226,7 @@ class Devices {
   /// some search may be worth it, and notes that they are in use.
   void want(Slot& slot, const CodeLists& lists);
   void want(Slot& slot, const ByteCodes& codes);
+  void want(Slot& slot, const ImpactRuns& runs);
   /// The best codes of lists, with the estimates that `CodeKernels::scan` gives.
   [[nodiscard]] Result<BestCodes> scan_lists(Slot& slot, const CodeLists& lists,
                                              std::span<const ListQuery> queries,
@@ -204,6 +235,10 @@ class Devices {
   [[nodiscard]] Result<Products> multiply(Slot& slot, const ByteCodes& codes,
                                           std::span<const ProductQuery> queries,
                                           const Cancel& cancel);
+  /// The largest sums of impacts among the allowed rows.
+  [[nodiscard]] Result<SummedRows> add_impacts(Slot& slot, const ImpactRuns& runs,
+                                               std::span<const SumQuery> queries,
+                                               const std::uint64_t* allowed, const Cancel& cancel);
   /// The number of a query of a job with `n` queries that is to be checked; nullopt most of the
   /// time (`Options::check_share`), and while a check is under way. Numbers change from job to job.
   [[nodiscard]] std::optional<std::size_t> next_to_check(std::size_t n);

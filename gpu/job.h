@@ -11,9 +11,6 @@
 
 namespace quiver::gpu {
 
-/// Most hits of a query that a device looks for.
-inline constexpr std::uint64_t kMaxHits = 4096;
-
 /// Rows that a device may name for a query: what is found is about 2 k (docs/gpu.md).
 [[nodiscard]] constexpr std::uint64_t capacity_of(std::uint64_t k) { return 16 * k + 1024; }
 

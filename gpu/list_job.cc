@@ -49,9 +49,14 @@ std::uint64_t ListJob::blocks_of(const CodeLists& lists, const ListQuery& query)
 
 std::size_t ListJob::n_together(const CodeLists& lists, std::span<const ListQuery> queries,
                                 std::span<const std::size_t> numbers) {
-  std::uint64_t most = 1;
-  for (const std::size_t i : numbers) most = std::max(most, blocks_of(lists, queries[i]));
-  return std::clamp<std::uint64_t>(kMaxSlots / (most * CodeBlocks::kRows), 1, kMaxQueries);
+  std::uint64_t n_slots = 0;
+  std::size_t n = 0;
+  for (const std::size_t i : numbers.first(std::min(kMaxQueries, numbers.size()))) {
+    n_slots += blocks_of(lists, queries[i]) * CodeBlocks::kRows;
+    if (n > 0 && n_slots > kMaxSlots) break;
+    ++n;
+  }
+  return n;
 }
 
 bool ListJob::is_too_large(const CodeLists& lists, const ListQuery& query) {

@@ -19,7 +19,8 @@ class ListJob {
 
   /// Blocks that a query scans.
   [[nodiscard]] static std::uint64_t blocks_of(const CodeLists& lists, const ListQuery& query);
-  /// Queries of one job, so that their estimates take 64 MiB of a device at most.
+  /// The first queries of `numbers`, as many as make a job: their estimates take 64 MiB of a device
+  /// at most.
   [[nodiscard]] static std::size_t n_together(const CodeLists& lists,
                                               std::span<const ListQuery> queries,
                                               std::span<const std::size_t> numbers);

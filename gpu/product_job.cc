@@ -30,9 +30,14 @@ std::size_t values_of_row(const ByteCodes& codes) {
 std::size_t ProductJob::n_together(const ByteCodes& /*codes*/,
                                    std::span<const ProductQuery> queries,
                                    std::span<const std::size_t> numbers) {
-  std::uint64_t most = 1;
-  for (const std::size_t i : numbers) most = std::max<std::uint64_t>(most, queries[i].rows.size());
-  return std::clamp<std::uint64_t>(kMaxPairs / most, 1, kMaxQueries);
+  std::uint64_t n_pairs = 0;
+  std::size_t n = 0;
+  for (const std::size_t i : numbers.first(std::min(kMaxQueries, numbers.size()))) {
+    n_pairs += queries[i].rows.size();
+    if (n > 0 && n_pairs > kMaxPairs) break;
+    ++n;
+  }
+  return n;
 }
 
 bool ProductJob::is_too_large(const ByteCodes& /*codes*/, const ProductQuery& query) {

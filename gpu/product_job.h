@@ -16,7 +16,7 @@ class ProductJob {
   using Query = ProductQuery;
   using Answers = Products;
 
-  /// Queries of one job, so that it has four million pairs at most.
+  /// The first queries of `numbers`, as many as make a job: four million pairs at most.
   [[nodiscard]] static std::size_t n_together(const ByteCodes& codes,
                                               std::span<const ProductQuery> queries,
                                               std::span<const std::size_t> numbers);

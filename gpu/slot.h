@@ -1,6 +1,7 @@
 // Where a searcher keeps what a device holds of its rows.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "base/mutex.h"
@@ -24,6 +25,7 @@ class Slot {
   struct Content;
   [[nodiscard]] std::shared_ptr<Content> content() QV_EXCLUDES(mutex_);
 
+  std::atomic<bool> is_used_ = false;  ///< a device was asked for the rows at some time
   mutable Mutex mutex_;
   std::shared_ptr<Content> content_ QV_GUARDED_BY(mutex_);  ///< made at the first use
 };

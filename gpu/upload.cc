@@ -70,6 +70,10 @@ qv_part_shape shape_of(const ByteCodes& codes) {
   return shape(QV_BYTES, codes.stride, codes.n_bits, codes.n_rows, 0);
 }
 
+qv_part_shape shape_of(const ImpactRuns& runs) {
+  return shape(QV_RUNS, sizeof(std::uint16_t), 0, runs.runs.size(), runs.places.size());
+}
+
 std::uint64_t most_bytes(const DenseRows& rows) { return bytes_of(shape_of(rows)); }
 
 std::uint64_t most_bytes(const Documents& documents) {
@@ -80,6 +84,7 @@ std::uint64_t most_bytes(const Documents& documents) {
 
 std::uint64_t most_bytes(const CodeLists& lists) { return bytes_of(shape_of(lists)); }
 std::uint64_t most_bytes(const ByteCodes& codes) { return bytes_of(shape_of(codes)); }
+std::uint64_t most_bytes(const ImpactRuns& runs) { return bytes_of(shape_of(runs)); }
 
 Filled fill(Part& part, const DenseRows& rows) {
   EncodedRows encoded;
@@ -118,6 +123,12 @@ Filled fill(Part& part, const CodeLists& lists) {
 
 Filled fill(Part& part, const ByteCodes& codes) {
   return put_as_they_lie(part, codes.bytes.data()) ? Filled::kDone : Filled::kNot;
+}
+
+Filled fill(Part& part, const ImpactRuns& runs) {
+  if (!part.put_facts(0, std::as_bytes(runs.places.span()))) return Filled::kNot;
+  const auto* const items = reinterpret_cast<const std::byte*>(runs.runs.data());
+  return put_as_they_lie(part, items) ? Filled::kDone : Filled::kNot;
 }
 
 }  // namespace quiver::gpu

@@ -1,4 +1,5 @@
-// What a device holds of rows, documents, lists and second codes: its shape, and the copying.
+// What a device holds of rows, documents, lists, second codes and runs of postings: its shape, and
+// the copying.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +14,14 @@ namespace quiver::gpu {
 [[nodiscard]] qv_part_shape shape_of(const Documents& documents);
 [[nodiscard]] qv_part_shape shape_of(const CodeLists& lists);
 [[nodiscard]] qv_part_shape shape_of(const ByteCodes& codes);
+[[nodiscard]] qv_part_shape shape_of(const ImpactRuns& runs);
 
 /// At least the bytes of the part, without a look at each document.
 [[nodiscard]] std::uint64_t most_bytes(const DenseRows& rows);
 [[nodiscard]] std::uint64_t most_bytes(const Documents& documents);
 [[nodiscard]] std::uint64_t most_bytes(const CodeLists& lists);
 [[nodiscard]] std::uint64_t most_bytes(const ByteCodes& codes);
+[[nodiscard]] std::uint64_t most_bytes(const ImpactRuns& runs);
 
 enum class Filled : std::uint8_t {
   kDone,
@@ -31,5 +34,6 @@ enum class Filled : std::uint8_t {
 [[nodiscard]] Filled fill(Part& part, const Documents& documents);
 [[nodiscard]] Filled fill(Part& part, const CodeLists& lists);
 [[nodiscard]] Filled fill(Part& part, const ByteCodes& codes);
+[[nodiscard]] Filled fill(Part& part, const ImpactRuns& runs);
 
 }  // namespace quiver::gpu

@@ -1,6 +1,7 @@
 // The module's table of functions: devices, parts, lanes and jobs by the CUDA runtime, which is linked statically and
 // looks for the driver when it is first called.
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -18,6 +19,7 @@
 #include "gpu_cuda/lists_plan.cuh"
 #include "gpu_cuda/products.cuh"
 #include "gpu_cuda/status.cuh"
+#include "gpu_cuda/sums_plan.cuh"
 
 struct qv_device {
   int number;
@@ -125,6 +127,8 @@ bool fits(const qv_device& device, const qv_part_shape& shape) {
       return shape.n_items < kMost / 16 && do_tables_fit(lines_of(shape.stride, shape.n_bits), 1, device.most_shared);
     case QV_BYTES:
       return shape.n_items <= kMost && (shape.n_bits == 8 || shape.n_bits == 4);
+    case QV_RUNS:
+      return shape.n_items < 16 * kMost && warps_of_sums(device.most_shared) > 0;
     default:
       return false;
   }
@@ -205,8 +209,10 @@ qv_status grow_workspace(qv_lane& lane, uint64_t n_bytes) {
   QV_CUDA(cudaFree(lane.workspace));
   lane.workspace = nullptr;
   lane.n_bytes = 0;
-  QV_CUDA(cudaMalloc(&lane.workspace, n_bytes));
-  lane.n_bytes = n_bytes;
+  // Jobs vary in size, and an allocation stops the other lane.
+  const uint64_t rounded = std::bit_ceil(n_bytes);
+  QV_CUDA(cudaMalloc(&lane.workspace, rounded));
+  lane.n_bytes = rounded;
   return QV_DONE;
 }
 
@@ -253,6 +259,16 @@ qv_status copy_inputs(const qv_products& job, const ProductShape& shape, const P
   QV_CUDA(cudaMemcpyAsync(inputs.rows, job.rows, job.n_pairs * sizeof(uint32_t), cudaMemcpyHostToDevice, stream));
   QV_CUDA(cudaMemcpyAsync(inputs.query_of, job.query_of, job.n_pairs * sizeof(uint32_t), cudaMemcpyHostToDevice,
                           stream));
+  return QV_DONE;
+}
+
+qv_status copy_inputs(const qv_sums& job, const SumShape& shape, const SumInputs& inputs, cudaStream_t stream) {
+  QV_CUDA(cudaMemcpyAsync(inputs.terms, job.terms, job.n_terms * sizeof(qv_sum_term), cudaMemcpyHostToDevice, stream));
+  QV_CUDA(cudaMemcpyAsync(inputs.queries, job.queries, job.n_queries * sizeof(qv_sum_query), cudaMemcpyHostToDevice,
+                          stream));
+  if (inputs.allowed != nullptr) {
+    QV_CUDA(cudaMemcpyAsync(inputs.allowed, job.allowed, (shape.n_rows + 63) / 64 * 8, cudaMemcpyHostToDevice, stream));
+  }
   return QV_DONE;
 }
 
@@ -331,6 +347,18 @@ qv_status start_products(qv_lane* lane, const qv_products* job) {
     if (status != QV_DONE) return status;
     return status_of(cudaMemcpyAsync(job->products, memory.products, job->n_pairs * sizeof(int32_t),
                                      cudaMemcpyDeviceToHost, lane->stream));
+  });
+}
+
+qv_status start_sums(qv_lane* lane, const qv_sums* job) {
+  QV_CUDA(cudaSetDevice(lane->device->number));
+  if (job->n_queries == 0) return QV_NOT;
+  const qv_part& part = *job->part;
+  const StoredRuns runs = {reinterpret_cast<const uint16_t*>(part.items), static_cast<const uint32_t*>(part.facts),
+                           part.shape.n_items};
+  const SumShape shape = shape_of(*job, runs, lane->device->most_shared);
+  return queue_job<SumInputs>(*lane, *job, runs, shape, [&](const SumMemory& memory) {
+    return launch_sums(shape, memory, lane->stream);
   });
 }
 
@@ -459,7 +487,8 @@ const char* describe_last_error() { return last_error == cudaSuccess ? "" : cuda
 const qv_gpu_api kApi = {
     sizeof(qv_gpu_api), QV_GPU_ABI, QV_GPU_BUILD,    n_devices,   open_device,    close_device, write_facts,
     make_part,          put_items,  put_facts,       free_part,   take_pinned,    free_pinned,  make_lane,
-    free_lane,          start_dense, start_documents, start_lists, start_products, wait_for_job, describe_last_error,
+    free_lane,          start_dense, start_documents, start_lists, start_products, start_sums,
+    wait_for_job,       describe_last_error,
 };
 
 }  // namespace

@@ -111,8 +111,9 @@ class Searcher {
   [[nodiscard]] virtual std::uint64_t bytes_per_exact_search() const { return bytes_per_search(); }
   /// True if a device answers exact searches now, hundreds of them in about the time of one.
   [[nodiscard]] virtual bool is_on_device() const { return false; }
-  /// The same for searches by the index with default parameters.
-  [[nodiscard]] virtual bool is_index_on_device() const { return false; }
+  /// True if a device helps with groups of searches by the index now. `has_all_rows`: none of its
+  /// rows was deleted.
+  [[nodiscard]] virtual bool is_index_on_device(bool /*has_all_rows*/) const { return false; }
   [[nodiscard]] virtual MemoryUse memory() const = 0;
   /// Each row with a vector once, similar ones near one another: searches for them in this order
   /// read the same memory. Empty: no such order is known.

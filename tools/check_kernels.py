@@ -32,6 +32,12 @@ LIMITS = {
     "scan_listsILj4ELb0E": (128, 1024),
     "scan_listsILj4ELb1E": (128, 1024),
     "name_codes": (40, 2048),
+    # Up to seven warps a block; its sums are asked for at the launch.
+    "sum_rangesILb0E": (64, 0),
+    "sum_rangesILb1E": (64, 0),
+    "start_sums": (40, 0),
+    "set_sum_bars": (40, 2048),
+    "name_sums": (40, 2048),
     "multiply_pairsILj8E": (40, 0),
     "multiply_pairsILj4E": (40, 0),
     "finish_pass": (40, 2048),

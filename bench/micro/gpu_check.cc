@@ -1,4 +1,5 @@
-// Exact searches of rows and of documents of tokens, and searches of lists of codes, with a device
+// Exact searches of rows and of documents of tokens, and searches of lists of codes and of
+// postings, with a device
 // beside those of the CPU: the same hits bit for bit, and the time. Prints one JSON object a line;
 // exit status 1 if a hit differs, 2 if there is no device.
 //
@@ -6,7 +7,7 @@
 //
 // DEVICES as in `gpu.devices` ("emulated" needs no device), MODULE as in `gpu.module` ("" finds
 // it), N_ROWS: rows of the timed searches. With files of vectors (dataset/vectors.h): their first
-// N_ROWS rows under Dot in place of random ones.
+// N_ROWS rows under Dot in place of random ones, or sparse ones in place of generated ones.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <random>
 #include <string>
@@ -21,17 +23,15 @@
 
 #include "base/io/append_buffer.h"
 #include "base/io/file.h"
+#include "bench/micro/gpu_check.h"
 #include "dataset/vectors.h"
 #include "gpu/devices.h"
 #include "index/exact/searcher.h"
 #include "index/index.h"
 #include "index/stored_rows.h"
 
-namespace quiver {
+namespace quiver::bench {
 namespace {
-
-constexpr std::uint32_t kSeed = 17;
-constexpr int kRounds = 5;
 
 /// `[n, dim]` values.
 struct Values {
@@ -103,20 +103,6 @@ struct Answer {
   index::WorkCounters work;
   double ms = 0;
 };
-
-/// Posting lists of codes over a column.
-std::unique_ptr<index::Searcher> lists_over(const index::FieldColumn& column,
-                                            const KeyValues& values) {
-  const auto& type = *index::find_index_type("ivf");
-  const auto directory = make_memory_directory();
-  const Cancel cancel;
-  Executor executor(0, "build");
-  const auto params = type.parse_build(values);
-  if (!params || !type.build(column, *params, {&executor, cancel, kSeed}, *directory)) std::abort();
-  auto opened = type.open(*directory, column);
-  if (!opened) std::abort();
-  return *std::move(opened);
-}
 
 /// One column, searched with and without devices.
 class Search {
@@ -199,10 +185,6 @@ std::size_t n_different(const Answer& a, const Answer& b) {
     n += is_same ? 0 : 1;
   }
   return n;
-}
-
-std::uint64_t n_device_queries(const gpu::Devices& devices) {
-  return devices.report().devices[0].n_queries;
 }
 
 /// Asks twice, once the rows are on the device.
@@ -292,10 +274,11 @@ std::size_t check_lists(gpu::Devices& devices) {
         const std::size_t n_rows = 3000;
         const auto values = clumps(n_rows + 300, dim, 30, random);
         const auto column = column_of(values, n_rows, DType::kF32, metric);
-        const auto lists = lists_over(column, {{"graph", std::string("never")},
-                                               {"bits", bits},
-                                               {"reduce", std::string("none")},
-                                               {"refine_bits", std::int64_t{n % 2 == 0 ? 8 : 4}}});
+        const auto lists = index_over(column, "ivf",
+                                      {{"graph", std::string("never")},
+                                       {"bits", bits},
+                                       {"reduce", std::string("none")},
+                                       {"refine_bits", std::int64_t{n % 2 == 0 ? 8 : 4}}});
         const Values queries{
             dim, {values.values.begin() + static_cast<long>(n_rows * dim), values.values.end()}};
         for (const std::size_t n_queries : {2, 65, 300}) {
@@ -313,11 +296,6 @@ std::size_t check_lists(gpu::Devices& devices) {
       kSeed, n, n_device_queries(devices) - before, different);
   std::fflush(stdout);
   return different;
-}
-
-double percentile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
 /// Rounds of a search whose rows are on the device.
@@ -368,7 +346,7 @@ std::size_t time_lists(gpu::Devices& devices, std::size_t n_rows) {
   std::mt19937 random(kSeed);
   const auto rows = clumps(n_rows, kDim, n_rows / 1000 + 1, random);
   const auto column = column_of(rows, n_rows, DType::kF32, Metric::kDot);
-  const auto lists = lists_over(column, {{"graph", std::string("never")}});
+  const auto lists = index_over(column, "ivf", {{"graph", std::string("never")}});
   Executor executor(0, "compute");
   std::size_t different = 0;
   for (const std::size_t n_queries : {64, 256, 4096}) {
@@ -455,9 +433,16 @@ Result<Values> read_values(const std::string& path, std::size_t n_rows) {
   return values;
 }
 
+/// A set of three files (dataset/vectors.h).
+bool is_sparse(const std::string& path) {
+  return std::filesystem::exists(path + ".indptr.npy") ||
+         std::filesystem::exists(path + ".indptr.npy.zst");
+}
+
 Result<std::size_t> run(gpu::Devices& devices, std::size_t n_rows,
                         const std::vector<std::string>& files) {
-  std::size_t different = check_equality(devices) + check_documents(devices) + check_lists(devices);
+  std::size_t different = check_equality(devices) + check_documents(devices) +
+                          check_lists(devices) + check_sums(devices);
   if (files.empty()) {
     std::mt19937 random(kSeed);
     for (const std::size_t dim : {128, 768}) {
@@ -468,9 +453,14 @@ Result<std::size_t> run(gpu::Devices& devices, std::size_t n_rows,
       }
     }
     different += time_lists(devices, n_rows);
+    different += time_sums(devices, n_rows / 4);
     // 25 GB of tokens for a million documents would take too long to make.
     different += time_documents(devices, n_rows / 10);
     return different;
+  }
+  if (is_sparse(files[0])) {
+    QV_TRY(const auto of_sums, time_sums(devices, n_rows, files[0], files[1]));
+    return different + of_sums;
   }
   QV_TRY(const auto rows, read_values(files[0], n_rows));
   QV_TRY(const auto queries, read_values(files[1], n_rows));
@@ -511,8 +501,28 @@ int main_of(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
-}  // namespace quiver
+
+std::unique_ptr<index::Searcher> index_over(const index::FieldColumn& column,
+                                            const std::string& name, const KeyValues& values) {
+  const auto& type = *index::find_index_type(name);
+  const auto directory = make_memory_directory();
+  const Cancel cancel;
+  Executor executor(0, "build");
+  const auto params = type.parse_build(values);
+  if (!params) std::abort();
+  if (!type.build(column, *params, {&executor, cancel, kSeed, nullptr}, *directory)) std::abort();
+  auto opened = type.open(*directory, column);
+  if (!opened) std::abort();
+  return *std::move(opened);
+}
+
+double percentile(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+}
+
+}  // namespace quiver::bench
 
 int main(int argc, char** argv) {
-  return quiver::main_of(std::vector<std::string>(argv + 1, argv + argc));
+  return quiver::bench::main_of(std::vector<std::string>(argv + 1, argv + argc));
 }

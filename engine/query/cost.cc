@@ -52,9 +52,15 @@ std::uint64_t n_token_values(const Query& query) {
 
 /// Whether a device that has the rows, or the index, answers the query. `is_scan`: by a look at
 /// all rows.
-bool is_for_device(const SegmentData& data, std::size_t field, const Query& query, bool is_scan) {
+bool is_for_device(const Segment& segment, std::size_t field, const Query& query, bool is_scan) {
+  // Indexes rank more rows than are wanted: a device does so for no more than kMaxHits.
+  constexpr std::uint64_t kMostByIndex = 200;
+  const SegmentData& data = *segment.data;
   const auto& searcher = *data.searchers[field];
-  if (!is_scan) return searcher.is_index_on_device();
+  if (!is_scan) {
+    const bool has_all_rows = segment.n_live() == data.n_rows;
+    return n_ranked(query) <= kMostByIndex && searcher.is_index_on_device(has_all_rows);
+  }
   if (!searcher.is_on_device()) return false;
   const auto& column = data.fields[field];
   if (column.schema.kind != FieldKind::kMulti) return true;
@@ -80,7 +86,7 @@ ReadBytes read_bytes(const Snapshot& snapshot, const Query& query) {
       bytes.vectors += n;
       const bool is_scan = is_exact || data.indexes[f].type == &index::kFlat;
       if (is_scan) bytes.scanned += n;
-      if (is_for_device(data, f, query, is_scan)) bytes.on_device += n;
+      if (is_for_device(*segment, f, query, is_scan)) bytes.on_device += n;
     }
   }
   return bytes;
@@ -88,14 +94,14 @@ ReadBytes read_bytes(const Snapshot& snapshot, const Query& query) {
 
 /// Queries that share a pass; 1: none does. A group reads what is not on a device again for each
 /// tile of queries, and of documents of tokens for each query: so that must be little.
+/// Sparse searches share nothing on the CPU.
 std::size_t most_together(const ReadBytes& bytes, FieldKind kind, const Query& query) {
-  if (kind == FieldKind::kSparse) return 1;
   const std::uint64_t on_cpu = bytes.vectors - bytes.on_device;
-  const std::uint64_t most_on_cpu = bytes.vectors / (kind == FieldKind::kDense ? 8 : 64);
+  const std::uint64_t most_on_cpu = bytes.vectors / (kind == FieldKind::kMulti ? 64 : 8);
   const bool is_on_device =
       bytes.on_device > 0 && on_cpu <= most_on_cpu && n_ranked(query) <= gpu::kMaxHits;
   if (is_on_device) return QueryCost::kMostOnDevice;
-  if (bytes.scanned <= bytes.vectors / 2) return 1;
+  if (kind == FieldKind::kSparse || bytes.scanned <= bytes.vectors / 2) return 1;
   return kind == FieldKind::kDense ? QueryCost::kMostOnCpu : 1;
 }
 

@@ -20,6 +20,7 @@
 #include "gpu/emulated/document_job.h"
 #include "gpu/emulated/list_job.h"
 #include "gpu/emulated/product_job.h"
+#include "gpu/emulated/sum_job.h"
 
 namespace {
 
@@ -67,6 +68,7 @@ struct qv_part {
   quiver::gpu::emulated::StoredDocuments documents;
   quiver::gpu::emulated::StoredLists lists;
   quiver::gpu::emulated::StoredBytes bytes;
+  quiver::gpu::emulated::StoredRuns runs;
   Counted counted;
 };
 
@@ -132,6 +134,11 @@ void make_room(const qv_part_shape& shape, StoredBytes& bytes) {
   bytes.bytes.resize(shape.n_items * shape.stride);
 }
 
+void make_room(const qv_part_shape& shape, StoredRuns& runs) {
+  runs.values.resize(shape.n_items);
+  runs.places.resize(shape.n_facts);
+}
+
 qv_status make_part(qv_device* /*device*/, const qv_part_shape* shape, qv_part** out) {
   const qv_status status = make(out);
   if (status != QV_DONE) return status;
@@ -149,6 +156,9 @@ qv_status make_part(qv_device* /*device*/, const qv_part_shape* shape, qv_part**
     case QV_BYTES:
       make_room(*shape, (*out)->bytes);
       break;
+    case QV_RUNS:
+      make_room(*shape, (*out)->runs);
+      break;
   }
   return QV_DONE;
 }
@@ -162,9 +172,11 @@ void* items_of(qv_part& part) {
     case QV_LISTS:
       return part.lists.blocks.data();
     case QV_BYTES:
+      return part.bytes.bytes.data();
+    case QV_RUNS:
       break;
   }
-  return part.bytes.bytes.data();
+  return part.runs.values.data();
 }
 
 void* facts_of(qv_part& part) {
@@ -176,9 +188,11 @@ void* facts_of(qv_part& part) {
     case QV_LISTS:
       return part.lists.first_blocks.data();
     case QV_BYTES:
+      return nullptr;
+    case QV_RUNS:
       break;
   }
-  return nullptr;
+  return part.runs.places.data();
 }
 
 qv_status put(void* to, std::uint64_t first, std::uint64_t n, std::uint64_t size,
@@ -220,6 +234,8 @@ void spoil(const qv_products& job) {
   if (job.n_pairs > 0) std::memset(job.products, 0x3F, job.n_pairs * sizeof *job.products);
 }
 
+void spoil(const qv_sums& job) { job.n_found[0] = 0; }
+
 template <class Pass, class Job, class Stored>
 qv_status start(qv_lane* lane, const Job& job, const Stored& stored) {
   const qv_status status = next_status();
@@ -249,6 +265,10 @@ qv_status start_lists(qv_lane* lane, const qv_lists* job) {
 
 qv_status start_products(qv_lane* lane, const qv_products* job) {
   return start<ProductPass>(lane, *job, job->part->bytes);
+}
+
+qv_status start_sums(qv_lane* lane, const qv_sums* job) {
+  return start<SumPass>(lane, *job, job->part->runs);
 }
 
 /// Works instead of waiting. A job that hangs does nothing.
@@ -291,6 +311,7 @@ constexpr qv_gpu_api kApi = {
     .documents = start_documents,
     .lists = start_lists,
     .products = start_products,
+    .sums = start_sums,
     .wait = wait_for_job,
     .last_error = [] { return last_error; },
 };

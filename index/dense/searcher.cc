@@ -124,9 +124,8 @@ Result<> DenseSearcher::search_batch(std::span<const PreparedQuery* const> queri
 /// Devices that may scan the lists, if that is how the searches of the call are answered.
 std::optional<DeviceHelp> DenseSearcher::help_of(const Call& call) const {
   gpu::Devices* const devices = call.context.devices;
-  if (devices == nullptr || walks(call) || files_.lists.selectivity(call.n_allowed) < 1) {
-    return std::nullopt;
-  }
+  if (devices == nullptr || !devices->is_useful()) return std::nullopt;
+  if (walks(call) || files_.lists.selectivity(call.n_allowed) < 1) return std::nullopt;
   on_device_.want(*devices);
   if (!on_device_.are_there()) return std::nullopt;
   return DeviceHelp{on_device_, *devices, call.context.executor};
@@ -213,6 +212,8 @@ Result<> DenseSearcher::search_together(const Call& call,
                                         std::span<TopK* const> results) const {
   std::vector<CandidateRequest> requests;
   std::vector<std::size_t> numbers;
+  const auto help = help_of(call);
+  bool are_for_device = help.has_value();
   for (std::size_t i = 0; i < queries.size(); ++i) {
     if (results[i]->k() == 0) continue;
     const auto request = request_of(call, *queries[i], results[i]->k());
@@ -220,19 +221,22 @@ Result<> DenseSearcher::search_together(const Call& call,
       QV_TRY(search_exactly(call, *queries[i], *results[i]));
       continue;
     }
+    are_for_device = are_for_device && request.params.rerank <= gpu::kMaxHits;
     requests.push_back(request);
     numbers.push_back(i);
   }
   const auto take = [&](std::size_t j, const ListCandidates& found, WorkCounters& work) {
     const std::size_t i = numbers[j];
-    const Call own{call.params, call.filter, call.n_allowed, call.context, work};
+    // Several threads may be here: none reports its way.
+    const SearchContext context{call.context.cancel, call.context.executor, call.context.prefer,
+                                call.context.devices};
+    const Call own{call.params, call.filter, call.n_allowed, context, work};
     const auto rows = enough(found, requests[j]);
     return rows ? offer(own, *queries[i], *rows, *results[i])
                 : search_exactly(own, *queries[i], *results[i]);
   };
-  const auto help = help_of(call);
-  return help ? files_.lists.find_each_assisted(requests, *help, take)
-              : files_.lists.find_each(requests, take);
+  return are_for_device ? files_.lists.find_each_assisted(requests, *help, take)
+                        : files_.lists.find_each(requests, take);
 }
 
 Result<> DenseSearcher::search_exactly(const Call& call, const PreparedQuery& query,

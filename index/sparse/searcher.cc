@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include "base/prefetch.h"
@@ -52,6 +53,12 @@ class WeightTable {
   std::vector<float>& table_;
 };
 
+template <class F>
+void parallel_if_several(Executor* executor, std::size_t n, F&& fn) {
+  if (executor != nullptr && n > 1) return executor->parallel_for(n, fn);
+  for (std::size_t i = 0; i < n; ++i) fn(i);
+}
+
 /// Rows scored exactly for `k` hits: spares cover the error of codes, half a step.
 std::size_t n_exact_of(std::size_t k) { return k + k / 5 + 1; }
 
@@ -67,6 +74,15 @@ struct SparseSearcher::Request {
   WorkCounters& work;
   std::vector<QueryTerm> terms;
   std::size_t n_allowed = 0;
+  Way way = Way::kNone;
+};
+
+/// What is read of the lists. Truncated: what adds most to sums, for the candidates with the best
+/// ones. Exact: everything, for upper bounds of scores.
+struct SparseSearcher::Scan {
+  ScanPlan plan;
+  bool is_exact = true;
+  std::size_t n_candidates = 0;  ///< truncated only
 };
 
 SparseSearcher::Request SparseSearcher::prepare(const PreparedQuery& query,
@@ -76,14 +92,16 @@ SparseSearcher::Request SparseSearcher::prepare(const PreparedQuery& query,
                                                 WorkCounters& work) const {
   const SparseQuery sparse = query.sparse();
   const SparseView vector{{sparse.indices, sparse.n}, {sparse.values, sparse.n}};
-  return {query,
-          options,
-          filter,
-          context,
-          out,
-          work,
-          parts_.terms.terms_of(vector),
-          filter.n_allowed()};
+  Request request{query,
+                  options,
+                  filter,
+                  context,
+                  out,
+                  work,
+                  parts_.terms.terms_of(vector),
+                  filter.n_allowed()};
+  request.way = way_of(request);
+  return request;
 }
 
 /// Estimated times of the ways, ns.
@@ -116,17 +134,17 @@ SparseSearcher::Way SparseSearcher::way_of(const Request& request) const {
   return exact ? Way::kLists : Way::kTruncated;
 }
 
-Result<> SparseSearcher::search(const Request& request, Way way) const {
-  switch (way) {
+Result<> SparseSearcher::search(const Request& request) const {
+  switch (request.way) {
     case Way::kNone:
       return {};
     case Way::kRows:
       return flat_.search(request.query, {}, request.filter, request.context, request.out,
                           request.work);
     case Way::kLists:
-      return search_exactly(request);
     case Way::kTruncated:
-      return search_truncated(request);
+      return asks_device(request) ? search_on_device(std::span(&request, 1))
+                                  : search_lists(request, scan_of(request, request.way));
     case Way::kBlocks:
       break;
   }
@@ -138,31 +156,34 @@ Result<> SparseSearcher::search(const PreparedQuery& query, const AnyParams& par
                                 WorkCounters& work) const {
   QV_TRY(const SparseSearchOptions* options, params.as<SparseSearchOptions>());
   const Request request = prepare(query, *options, filter, context, out, work);
-  const Way way = way_of(request);
-  note(request, way);
-  return search(request, way);
+  note(request);
+  return search(request);
 }
 
-/// Scans share nothing: each query reads its own lists. Searches of blocks take turns.
+/// Scans share nothing: each query reads its own lists. Searches of blocks take turns, and those
+/// for a device go there together.
 Result<> SparseSearcher::search_batch(std::span<const PreparedQuery* const> queries,
                                       const AnyParams& params, const RowFilter& filter,
                                       const SearchContext& context, std::span<TopK* const> results,
                                       WorkCounters& work) const {
   QV_TRY(const SparseSearchOptions* options, params.as<SparseSearchOptions>());
   std::vector<Request> waiting;
+  std::vector<Request> for_device;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     Request request = prepare(*queries[i], *options, filter, context, *results[i], work);
-    const Way way = way_of(request);
-    if (way == Way::kBlocks) {
+    if (request.way == Way::kBlocks) {
       waiting.push_back(std::move(request));
+    } else if (asks_device(request)) {
+      for_device.push_back(std::move(request));
     } else {
-      QV_TRY(search(request, way));
+      QV_TRY(search(request));
     }
     if (waiting.size() == kQueriesAtOnce) {
       QV_TRY(search_blocks(waiting));
       waiting.clear();
     }
   }
+  QV_TRY(search_on_device(for_device));
   return search_blocks(waiting);
 }
 
@@ -172,35 +193,136 @@ double SparseSearcher::share_of(const Request& request) const {
   return std::sqrt(static_cast<double>(column_.n_rows) / static_cast<double>(request.n_allowed));
 }
 
-Result<> SparseSearcher::search_exactly(const Request& request) const {
-  const ScanPlan plan(parts_.lists, request.terms, ScanPlan::Value::kUpper);
-  return scan_exactly(parts_.lists, plan, request.query, column_.sparse(), request.filter, 0,
-                      request.context.cancel, request.out, request.work);
+/// Rows that a device is asked for. Upper bounds of many rows reach the score of the k-th best.
+std::size_t SparseSearcher::n_from_device(std::size_t k, const Scan& scan) {
+  return scan.is_exact ? std::min<std::size_t>(gpu::kMaxHits, 16 * k + 512) : scan.n_candidates;
 }
 
-Result<> SparseSearcher::search_truncated(const Request& request) const {
-  ScanPlan plan(parts_.lists, request.terms, ScanPlan::Value::kMean);
+SparseSearcher::Scan SparseSearcher::scan_of(const Request& request, Way way) const {
+  const auto exact = [&] {
+    return Scan{ScanPlan(parts_.lists, request.terms, ScanPlan::Value::kUpper)};
+  };
+  if (way == Way::kLists) return exact();
+  Scan scan{ScanPlan(parts_.lists, request.terms, ScanPlan::Value::kMean), false};
   const double n_postings =
       std::max(cost::kMinPostings, request.params.postings * share_of(request) *
-                                       static_cast<double>(plan.n_postings_untruncated()));
+                                       static_cast<double>(scan.plan.n_postings_untruncated()));
   const std::size_t k = request.out.k();
-  const std::size_t n_candidates = std::max<std::size_t>(
+  scan.n_candidates = std::max<std::size_t>(
       k, request.params.candidates != 0 ? request.params.candidates : 4 * k + 10);
   if (n_postings >=
-          cost::kWholeListsFromShare * static_cast<double>(plan.n_postings_untruncated()) ||
-      n_candidates > request.n_allowed / 4) {
-    return search_exactly(request);
+          cost::kWholeListsFromShare * static_cast<double>(scan.plan.n_postings_untruncated()) ||
+      scan.n_candidates > request.n_allowed / 4) {
+    return exact();
   }
-  plan.truncate(static_cast<std::uint64_t>(n_postings));
+  scan.plan.truncate(static_cast<std::uint64_t>(n_postings));
+  return scan;
+}
+
+Result<> SparseSearcher::search_lists(const Request& request, const Scan& scan) const {
+  if (scan.is_exact) {
+    return scan_exactly(parts_.lists, scan.plan, request.query, column_.sparse(), request.filter, 0,
+                        request.context.cancel, request.out, request.work);
+  }
   std::vector<ScoredRow> candidates;
-  QV_TRY(best_sums(parts_.lists, plan, request.filter, 0, n_candidates, request.context.cancel,
-                   candidates, request.work));
+  QV_TRY(best_sums(parts_.lists, scan.plan, request.filter, 0, scan.n_candidates,
+                   request.context.cancel, candidates, request.work));
+  return rescore(request, candidates);
+}
+
+/// Of whole lists.
+Result<> SparseSearcher::search_exactly(const Request& request) const {
+  return search_lists(request, scan_of(request, Way::kLists));
+}
+
+/// Offers the best of the rows with the best sums.
+Result<> SparseSearcher::rescore(const Request& request, std::vector<ScoredRow>& candidates) const {
+  const std::size_t k = request.out.k();
   // Rows that share only unread postings would be missing.
   if (candidates.size() < k) return search_exactly(request);
   const bool has_codes_for_scores = !request.params.rescore;
   if (has_codes_for_scores || candidates.size() > n_exact_of(k)) score_records(request, candidates);
   offer_best(request, candidates);
   return {};
+}
+
+/// Whether a device may add up the sums of the request.
+bool SparseSearcher::asks_device(const Request& request) const {
+  gpu::Devices* const devices = request.context.devices;
+  if (devices == nullptr || !devices->is_useful()) return false;
+  if (request.way != Way::kLists && request.way != Way::kTruncated) return false;
+  on_device_.want(*devices);
+  return on_device_.are_there();
+}
+
+/// Requests of one batch. What the device does not answer, the CPU does, on all its threads.
+Result<> SparseSearcher::search_on_device(std::span<const Request> requests) const {
+  if (requests.empty()) return {};
+  const Request& any = requests.front();
+  std::vector<Scan> scans;
+  std::vector<DeviceScan> asked;
+  scans.reserve(requests.size());
+  for (const Request& request : requests) {
+    const Scan& scan = scans.emplace_back(scan_of(request, request.way));
+    asked.push_back({&scan.plan, n_from_device(request.out.k(), scan)});
+  }
+  QV_TRY(const auto found,
+         on_device_.add(*any.context.devices, asked, any.filter, any.context.cancel));
+  std::vector<WorkCounters> work(requests.size());
+  std::vector<Result<>> done(requests.size());
+  parallel_if_several(any.context.executor, requests.size(), [&](std::size_t i) {
+    const Request& request = requests[i];
+    const Request own{request.query,   request.params,    request.filter,
+                      request.context, request.out,       work[i],
+                      request.terms,   request.n_allowed, request.way};
+    done[i] = found[i] ? finish(own, scans[i], *found[i]) : search_lists(own, scans[i]);
+  });
+  for (const WorkCounters& counters : work) any.work += counters;
+  for (auto& one : done) QV_TRY(std::move(one));
+  return {};
+}
+
+/// `found`: the rows with the largest sums.
+Result<> SparseSearcher::finish(const Request& request, const Scan& scan,
+                                const std::vector<gpu::SummedRow>& found) const {
+  request.work.n_lists += scan.plan.terms().size();
+  request.work.n_codes_scored += scan.plan.n_postings();
+  if (scan.is_exact) {
+    return offer_certain(request, scan, found) ? Result<>() : search_lists(request, scan);
+  }
+  std::vector<ScoredRow> candidates;
+  candidates.reserve(found.size());
+  for (const auto& [row, sum] : found) candidates.push_back({static_cast<float>(sum), row});
+  keep_best(candidates, scan.n_candidates);
+  return rescore(request, candidates);
+}
+
+/// Offers every hit, as `scan_exactly` does; false, and nothing, if other rows may be among the
+/// best.
+bool SparseSearcher::offer_certain(const Request& request, const Scan& scan,
+                                   std::vector<gpu::SummedRow> found) const {
+  const std::size_t k = request.out.k();
+  std::ranges::sort(found, std::greater<>(), &gpu::SummedRow::sum);
+  const bool are_all = found.size() < n_from_device(k, scan);
+  const std::uint32_t least = are_all || found.empty() ? 1 : found.back().sum;
+  TopK best = request.out;
+  std::vector<std::uint32_t> rows;
+  const auto score = [&](std::size_t from, std::size_t end) {
+    rows.clear();
+    for (std::size_t i = from; i < end; ++i) rows.push_back(found[i].row);
+    score_exactly(request.query, column_.sparse(), rows, best, request.work);
+  };
+  // The largest sums first: their scores say which others matter.
+  const std::size_t n_first = std::min(found.size(), 2 * k);
+  score(0, n_first);
+  const std::uint32_t bound = scan.plan.bound_of(best.threshold());
+  const std::uint32_t needed = std::max<std::uint32_t>(scan.plan.has_other_terms() ? 0 : 1, bound);
+  if (needed < least) return false;
+  const auto end = std::ranges::find_if(found, [&](const auto& row) { return row.sum < needed; });
+  const auto n_needed = static_cast<std::size_t>(end - found.begin());
+  if (n_needed > n_first) score(n_first, n_needed);
+  request.out = std::move(best);
+  return true;
 }
 
 void SparseSearcher::score_records(const Request& request,
@@ -253,12 +375,12 @@ bool SparseSearcher::prefers_blocks(const Request& request, const Costs& costs) 
   return costs.blocks < std::min(costs.rows, costs.truncated);
 }
 
-void SparseSearcher::note(const Request& request, Way taken) const {
+void SparseSearcher::note(const Request& request) const {
   auto* ways = request.context.ways;
-  if (ways == nullptr || taken == Way::kNone) return;
+  if (ways == nullptr || request.way == Way::kNone) return;
   const Costs costs = costs_of(request);
   const auto add = [&](std::string_view name, double ns, Way way) {
-    ways->push_back({name, ns / 1000, way == taken});
+    ways->push_back({name, ns / 1000, way == request.way});
   };
   add("exact", costs.rows, Way::kRows);
   add("lists", costs.lists, Way::kLists);

@@ -9,6 +9,7 @@
 #include "index/exact/searcher.h"
 #include "index/index.h"
 #include "index/sparse/blocks/blocks.h"
+#include "index/sparse/lists/device_sums.h"
 #include "index/sparse/lists/impact_lists.h"
 #include "index/sparse/params.h"
 #include "index/sparse/rows/best_rows.h"
@@ -29,7 +30,10 @@ struct SparseParts {
 class SparseSearcher final : public Searcher {
  public:
   SparseSearcher(FieldColumn column, SparseParts parts)
-      : column_(std::move(column)), flat_(column_), parts_(std::move(parts)) {}
+      : column_(std::move(column)),
+        flat_(column_),
+        parts_(std::move(parts)),
+        on_device_(parts_.lists) {}
 
   Result<> search(const PreparedQuery& query, const AnyParams& params, const RowFilter& filter,
                   const SearchContext& context, TopK& out, WorkCounters& work) const override;
@@ -41,6 +45,11 @@ class SparseSearcher final : public Searcher {
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
   [[nodiscard]] std::uint64_t bytes_per_exact_search() const override {
     return flat_.bytes_per_search();
+  }
+  [[nodiscard]] bool is_on_device() const override { return on_device_.are_there(); }
+  /// Blocks are searched on the CPU.
+  [[nodiscard]] bool is_index_on_device(bool /*has_all_rows*/) const override {
+    return !parts_.blocks && on_device_.are_there();
   }
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), parts_.mapped_bytes}; }
   [[nodiscard]] Description describe() const override;
@@ -57,10 +66,20 @@ class SparseSearcher final : public Searcher {
   struct Costs;
   [[nodiscard]] Costs costs_of(const Request& request) const;
   [[nodiscard]] Way way_of(const Request& request) const;
-  void note(const Request& request, Way taken) const;
-  Result<> search(const Request& request, Way way) const;
+  void note(const Request& request) const;
+  Result<> search(const Request& request) const;
+  struct Scan;
+  [[nodiscard]] Scan scan_of(const Request& request, Way way) const;
+  [[nodiscard]] static std::size_t n_from_device(std::size_t k, const Scan& scan);
+  Result<> search_lists(const Request& request, const Scan& scan) const;
+  [[nodiscard]] bool asks_device(const Request& request) const;
+  Result<> search_on_device(std::span<const Request> requests) const;
+  Result<> finish(const Request& request, const Scan& scan,
+                  const std::vector<gpu::SummedRow>& found) const;
+  [[nodiscard]] bool offer_certain(const Request& request, const Scan& scan,
+                                   std::vector<gpu::SummedRow> found) const;
   Result<> search_exactly(const Request& request) const;
-  Result<> search_truncated(const Request& request) const;
+  Result<> rescore(const Request& request, std::vector<ScoredRow>& candidates) const;
   /// At most `kQueriesAtOnce` requests.
   Result<> search_blocks(std::span<const Request> requests) const;
   [[nodiscard]] BlockSearchParams widened(const Request& request) const;
@@ -75,6 +94,7 @@ class SparseSearcher final : public Searcher {
   FieldColumn column_;
   FlatSearcher flat_;
   SparseParts parts_;
+  DeviceSums on_device_;
 };
 
 }  // namespace quiver::index::sparse

@@ -74,6 +74,7 @@ struct WarpOnCpu {
   explicit WarpOnCpu(unsigned n) : barrier(n) {}
   MeetingPoint barrier;
   float floats[32];
+  uint32_t words[32];
   uint32_t a[32][4];
   uint32_t b[32][2];
 };
@@ -133,6 +134,15 @@ inline float __shfl_xor_sync(uint32_t, float value, uint32_t mask) {
 inline int __shfl_xor_sync(uint32_t all, int value, uint32_t mask) {
   return std::bit_cast<int>(__shfl_xor_sync(all, std::bit_cast<float>(value), mask));
 }
+inline void __syncwarp() { this_warp().barrier.arrive_and_wait(); }
+inline uint32_t __shfl_sync(uint32_t, uint32_t value, uint32_t lane) {
+  this_warp().words[threadIdx.x % 32] = value;
+  this_warp().barrier.arrive_and_wait();
+  const uint32_t other = this_warp().words[lane];
+  this_warp().barrier.arrive_and_wait();
+  return other;
+}
+inline uint32_t max(uint32_t a, uint32_t b) { return a > b ? a : b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline uint32_t shift_or_zero(uint32_t value, uint32_t by) { return by < 32 ? value << by : 0; }

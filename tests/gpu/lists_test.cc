@@ -110,12 +110,12 @@ TEST(Lists, JobsAreBoundedByTheirEstimates) {
   const auto asked = asked_of(queries);
   EXPECT_FALSE(ListJob::is_too_large(large, asked[1]));
   EXPECT_TRUE(ListJob::is_too_large(large, asked[2]));
-  EXPECT_EQ(ListJob::n_together(large, asked, std::vector<std::size_t>{0}), 5U);
-  EXPECT_EQ(ListJob::n_together(large, asked, std::vector<std::size_t>{0, 1}), 1U);
-  EXPECT_EQ(ListJob::n_together(lists, asked, std::vector<std::size_t>{0}), 256U);
+  // 1.6 million estimates each; with the second query too many.
+  EXPECT_EQ(ListJob::n_together(large, asked, std::vector<std::size_t>{0, 0, 0, 0, 0, 0}), 5U);
+  EXPECT_EQ(ListJob::n_together(large, asked, std::vector<std::size_t>{0, 1, 0}), 1U);
+  EXPECT_EQ(ListJob::n_together(lists, asked, std::vector<std::size_t>(300, 0)), 256U);
 }
 
-/// Visits are numbered within their list, and slots do not overlap.
 TEST(Lists, FewBytesStayOnTheCpu) {
   const auto devices = open_emulated();
   Random random(85);

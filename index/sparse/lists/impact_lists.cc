@@ -170,6 +170,8 @@ std::uint64_t ImpactLists::bytes() const {
   return maxima_.size() * 4 + totals_.size() * 4 + places_.size() * 4 + runs_.size() * 2;
 }
 
+gpu::ImpactRuns ImpactLists::device_form() const { return {runs_, places_, n_rows_}; }
+
 std::uint64_t n_rows_with(std::uint32_t component, const TermMap& terms, const ImpactLists& lists) {
   std::uint64_t n = 0;
   for (const TermMap::Key sign : {0, 1}) {

@@ -17,6 +17,7 @@
 #include "base/io/section_file.h"
 #include "base/io/shared_span.h"
 #include "base/result.h"
+#include "gpu/devices.h"
 #include "index/index.h"
 #include "index/sparse/rows/terms.h"
 #include "index/vector_column.h"
@@ -91,6 +92,8 @@ class ImpactLists {
     return checked;
   }
   [[nodiscard]] std::uint64_t bytes() const;
+  /// What a device may hold of them.
+  [[nodiscard]] gpu::ImpactRuns device_form() const;
 
  private:
   /// Runs start at multiples of this many u16: half a cache line.

@@ -40,6 +40,13 @@ class ScanPlan {
 
   /// Leaves out terms without a positive weight: they only lower scores.
   ScanPlan(const ImpactLists& lists, std::span<const QueryTerm> terms, Value value);
+  /// The same plan for a copy of its lists.
+  ScanPlan(const ImpactLists& copy, const ScanPlan& plan)
+      : lists_(copy),
+        terms_(plan.terms_),
+        has_other_terms_(plan.has_other_terms_),
+        n_all_(plan.n_all_),
+        units_(plan.units_) {}
   /// Largest number of query terms: sums have 16 bits.
   static constexpr std::size_t kMaxTerms = 8192;
 

@@ -128,6 +128,8 @@ class CandidateSearch {
   void visit_later(std::span<const SharedSearch> searches, SharedScratch& shared) const;
   Result<> scan_each(std::span<SharedSearch> searches, SharedScratch& shared) const;
   [[nodiscard]] static Scratch& own_scratch();
+  Result<> find_each_alone(std::span<const CandidateRequest> requests, Executor* executor,
+                           const TakeCandidates& take) const;
   Result<> find_together(std::span<const std::unique_ptr<AssistedSearch>> searches,
                          const DeviceHelp& help, const TakeCandidates& take) const;
   Result<> begin(AssistedSearch& assisted) const;

@@ -70,6 +70,12 @@ void DeviceLists::want(gpu::Devices& devices) const {
 
 bool DeviceLists::are_there() const { return lists_slot_.is_on_device(); }
 
+bool DeviceLists::is_worth(const gpu::Devices& devices, std::span<const Probe> probes) const {
+  std::uint64_t n_blocks = 0;
+  for (const Probe& probe : probes) n_blocks += blocks_of(lists_, probe.list).n;
+  return n_blocks * lists_.blocks.block_bytes() >= devices.min_bytes();
+}
+
 Result<gpu::BestCodes> DeviceLists::scan(gpu::Devices& devices, std::span<const DeviceScan> scans,
                                          const Cancel& cancel) const {
   std::vector<gpu::ListVisit> visits;

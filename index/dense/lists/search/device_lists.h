@@ -30,6 +30,8 @@ class DeviceLists {
   void want(gpu::Devices& devices) const;
   /// True if they are there. Cheap.
   [[nodiscard]] bool are_there() const;
+  /// Whether the codes of the lists are so many that a device is asked.
+  [[nodiscard]] bool is_worth(const gpu::Devices& devices, std::span<const Probe> probes) const;
   /// The best codes of each scan. Now and then the CPU checks one.
   [[nodiscard]] Result<gpu::BestCodes> scan(gpu::Devices& devices,
                                             std::span<const DeviceScan> scans,

@@ -8,14 +8,11 @@
 namespace quiver::index::dense {
 namespace {
 
-/// Up to so many searches of some ten microseconds each are done before another thread wakes.
-constexpr std::size_t kFewSearches = 2;
-
 template <class F>
 Result<> for_each_search(Executor* executor, std::size_t n, F&& fn) {
   std::vector<Result<>> done(n);
   const auto call = [&](std::size_t i) { done[i] = fn(i); };
-  if (executor != nullptr && n > kFewSearches) {
+  if (executor != nullptr && n > 1) {
     executor->parallel_for(n, call);
   } else {
     for (std::size_t i = 0; i < n; ++i) call(i);
@@ -24,21 +21,25 @@ Result<> for_each_search(Executor* executor, std::size_t n, F&& fn) {
   return {};
 }
 
+/// The same request for another thread, which has no device.
+CandidateRequest with_counters(const CandidateRequest& asked, WorkCounters& work) {
+  return {.vector = asked.vector,
+          .k = asked.k,
+          .params = asked.params,
+          .filter = asked.filter,
+          .n_allowed = asked.n_allowed,
+          .most_bytes = asked.most_bytes,
+          .cancel = asked.cancel,
+          .work = work,
+          .device = nullptr};
+}
+
 }  // namespace
 
 /// A search and what is known of it between two stages.
 struct CandidateSearch::AssistedSearch {
   AssistedSearch(const CandidateRequest& asked, WorkCounters& work)
-      : request{.vector = asked.vector,
-                .k = asked.k,
-                .params = asked.params,
-                .filter = asked.filter,
-                .n_allowed = asked.n_allowed,
-                .most_bytes = asked.most_bytes,
-                .cancel = asked.cancel,
-                .work = work,
-                .device = nullptr},
-        scan(asked.params.rerank, scan_memory) {}
+      : request(with_counters(asked, work)), scan(asked.params.rerank, scan_memory) {}
   AssistedSearch(const AssistedSearch&) = delete;
   AssistedSearch& operator=(const AssistedSearch&) = delete;
 
@@ -65,6 +66,9 @@ CandidateSearch::Scratch& CandidateSearch::own_scratch() {
 Result<> CandidateSearch::find_each_assisted(std::span<const CandidateRequest> requests,
                                              const DeviceHelp& help,
                                              const TakeCandidates& take) const {
+  if (requests.size() * bytes_per_search() < help.devices.min_bytes()) {
+    return find_each_alone(requests, help.executor, take);
+  }
   for (std::size_t first = 0; first < requests.size(); first += gpu::kMaxQueries) {
     const auto some = requests.subspan(first, std::min(gpu::kMaxQueries, requests.size() - first));
     std::vector<WorkCounters> work(some.size());
@@ -80,6 +84,20 @@ Result<> CandidateSearch::find_each_assisted(std::span<const CandidateRequest> r
     QV_TRY(std::move(done));
   }
   return {};
+}
+
+/// Few searches: on all threads, or one after another with lists in common.
+Result<> CandidateSearch::find_each_alone(std::span<const CandidateRequest> requests,
+                                          Executor* executor, const TakeCandidates& take) const {
+  if (executor == nullptr) return find_each(requests, take);
+  std::vector<WorkCounters> work(requests.size());
+  auto done = for_each_search(executor, requests.size(), [&](std::size_t i) -> Result<> {
+    const CandidateRequest own = with_counters(requests[i], work[i]);
+    QV_TRY(const ListCandidates found, find(own));
+    return take(i, found, work[i]);
+  });
+  for (std::size_t i = 0; i < requests.size(); ++i) requests[i].work += work[i];
+  return done;
 }
 
 Result<> CandidateSearch::find_together(std::span<const std::unique_ptr<AssistedSearch>> searches,
@@ -181,6 +199,7 @@ Result<bool> CandidateSearch::scan_on_device(const Search& search, std::span<con
                                              CodeScan& scan) const {
   const DeviceHelp* help = search.request.device;
   if (help == nullptr || probes.empty()) return false;
+  if (!help->lists.is_worth(help->devices, probes)) return false;
   const DeviceScan asked = {&search.query, probes, search.request.params.rerank};
   QV_TRY(const auto found,
          help->lists.scan(help->devices, std::span(&asked, 1), search.request.cancel));

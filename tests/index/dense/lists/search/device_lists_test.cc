@@ -99,7 +99,7 @@ TEST_P(IvfSearch, HitsWithADeviceAreThoseOfTheCpu) {
     const IvfIndex index(clumps.column(4000, 1, 0.3), build);
     const auto devices = open_for_lists();
     const std::uint32_t n_rows = index.column.n_rows;
-    EXPECT_FALSE(index.searcher->is_index_on_device());
+    EXPECT_FALSE(index.searcher->is_index_on_device(true));
     for (const KeyValues& values :
          {KeyValues{}, KeyValues{{"effort", std::int64_t{1000}}}, KeyValues{{"gap", 1e6}},
           KeyValues{{"nprobe", std::int64_t{3}}}, KeyValues{{"gap", 0.01}}}) {
@@ -110,7 +110,7 @@ TEST_P(IvfSearch, HitsWithADeviceAreThoseOfTheCpu) {
       for (int round = 0; round < 2; ++round) {
         for (Executor* helper : {static_cast<Executor*>(nullptr), &executor}) {
           const std::uint64_t before = n_list_queries(*devices);
-          const bool is_there = index.searcher->is_index_on_device();
+          const bool is_there = index.searcher->is_index_on_device(true);
           WorkCounters work;
           expect_same_answer(
               ask_lists(*index.searcher, question, n_rows, devices.get(), true, helper, &work),
@@ -126,7 +126,8 @@ TEST_P(IvfSearch, HitsWithADeviceAreThoseOfTheCpu) {
           }
           devices->wait_for_loading();
         }
-        EXPECT_TRUE(index.searcher->is_index_on_device());
+        EXPECT_TRUE(index.searcher->is_index_on_device(true));
+        EXPECT_FALSE(index.searcher->is_index_on_device(false));
       }
       expect_same_answer(ask_lists(*index.searcher, question, n_rows, devices.get(), false),
                          wanted);
@@ -196,7 +197,7 @@ TEST(DeviceLists, WhatIsSmallStaysOnTheCpu) {
   const auto devices = open_for_lists("emulated", 0, 8 << 20);
   ask_lists(*index.searcher, question, 1500, devices.get(), true);
   devices->wait_for_loading();
-  EXPECT_FALSE(index.searcher->is_index_on_device());
+  EXPECT_FALSE(index.searcher->is_index_on_device(true));
   EXPECT_EQ(devices->report().devices[0].n_parts, 0U);
 }
 

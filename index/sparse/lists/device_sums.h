@@ -1,0 +1,44 @@
+// What devices hold of posting lists. They give the rows with the largest sums of impacts, with the
+// sums of the CPU, so candidates and hits stay the same.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "gpu/devices.h"
+#include "index/row_filter.h"
+#include "index/sparse/lists/impact_lists.h"
+#include "index/sparse/lists/scan.h"
+
+namespace quiver::index::sparse {
+
+/// A scan, and the rows that are wanted.
+struct DeviceScan {
+  const ScanPlan* plan = nullptr;
+  std::size_t n_wanted = 0;
+};
+
+/// Belongs to one index. Any number of threads.
+class DeviceSums {
+ public:
+  explicit DeviceSums(const ImpactLists& lists) : lists_(lists), runs_(lists.device_form()) {}
+
+  /// Has the lists copied to a device in the background, if that may pay.
+  void want(gpu::Devices& devices) const { devices.want(slot_, runs_); }
+  /// True if they are there. Cheap.
+  [[nodiscard]] bool are_there() const { return slot_.is_on_device(); }
+  /// The allowed rows with the largest sums of each scan. Now and then the CPU checks one.
+  [[nodiscard]] Result<gpu::SummedRows> add(gpu::Devices& devices,
+                                            std::span<const DeviceScan> scans,
+                                            const RowFilter& filter, const Cancel& cancel) const;
+
+ private:
+  void check(gpu::Devices& devices, const DeviceScan& scan, const RowFilter& filter,
+             const std::vector<gpu::SummedRow>& found) const;
+
+  ImpactLists lists_;
+  gpu::ImpactRuns runs_;
+  mutable gpu::Slot slot_;
+};
+
+}  // namespace quiver::index::sparse
