@@ -208,6 +208,56 @@ def test_an_index_is_searched_with_a_device(new_server):
     assert recall > 0.9, recall
 
 
+def test_sparse_searches_with_a_device(new_server):
+    """Exact and by truncated lists, filtered and not, with deleted points: batches and many clients get what the CPU gives."""
+    n, n_clients = 6000, 40
+    rng = random.Random(10)
+
+    def vector(n_terms):
+        terms = sorted({int(900 * rng.random() ** 3) for _ in range(n_terms)})
+        return {"indices": terms, "values": [round(rng.expovariate(1.5) + .01, 4) for _ in terms]}
+
+    points = [{"id": i, "vector": {"words": vector(30)}, "payload": {"n": i % 5}} for i in range(n)]
+    asked = []
+    for i in range(n_clients):
+        query = {"query": vector(12), "using": "words", "limit": (10, 40)[i % 2], "params": {"exact": i % 4 < 2}}
+        asked.append(query | ({"filter": {"must": [{"key": "n", "match": {"any": [1, 2, 3]}}]}} if i % 3 == 0 else {}))
+    sealed = SEALED | {"QUIVER__OPTIMIZER__SEAL_ROWS": str(n), "QUIVER__OPTIMIZER__IDLE_SEAL_S": "3600"}
+    plain, device = new_server(env=sealed).start(), new_server(env=sealed | EMULATED).start()
+
+    def n_indexed(server):
+        indexes = server.request("GET", "/v1/collections/c/indexes").result["indexes"]
+        return sum(i["vectors_count"] for i in indexes if i["sealed"] and i["index"] == "seismic")
+
+    for server in (plain, device):
+        server.request("PUT", "/collections/c", {"vectors": {}, "sparse_vectors": {"words": {}}, "shard_number": 1}).result
+        for first in range(0, n, 1000):
+            server.request("PUT", "/collections/c/points?wait=true", {"points": points[first:first + 1000]}).result
+        assert comes_true(lambda server=server: n_indexed(server) == n, 60), server.request("GET", "/v1/collections/c/indexes").result
+        server.request("POST", "/collections/c/points/delete?wait=true", {"points": list(range(0, n, 11))}).result
+    expected = [hits(plain, query) for query in asked]
+
+    def is_used():
+        before = n_queries(device)
+        answers = device.request("POST", "/collections/c/points/query/batch", {"searches": asked}).result
+        assert [[(p["id"], p["score"]) for p in answer["points"]] for answer in answers] == expected
+        return n_queries(device) >= before + n_clients // 2
+
+    assert comes_true(is_used, 60), gpu(device)
+    found = [None] * n_clients
+
+    def ask(i):
+        found[i] = hits(device, asked[i])
+
+    for _ in range(3):
+        threads = [threading.Thread(target=ask, args=(i,)) for i in range(n_clients)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == expected
+
+
 def test_rows_that_change_are_searched_as_they_are(new_server):
     """Deleted and new points count at once, whatever the device holds."""
     server = new_server(env=SEALED | EMULATED).start()

@@ -54,7 +54,7 @@ using SumAnswer = std::vector<std::vector<Hit>>;
 
 /// The queries one by one, or all together.
 SumAnswer ask_sums(const Searcher& searcher, const SumQuestion& question, gpu::Devices* devices,
-                   bool together, Executor* executor = nullptr) {
+                   bool together, Executor* executor = nullptr, WorkCounters* counters = nullptr) {
   const Cancel cancel;
   const SearchContext context{cancel, executor, question.prefer, devices};
   const auto params = kSeismic.parse_search(question.values);
@@ -75,6 +75,7 @@ SumAnswer ask_sums(const Searcher& searcher, const SumQuestion& question, gpu::D
       EXPECT_TRUE(searcher.search(*queries[i], *params, filter, context, heaps[i], work));
     }
   }
+  if (counters != nullptr) *counters = work;
   SumAnswer answer;
   for (auto& heap : heaps) answer.push_back(heap.take_sorted());
   return answer;
@@ -128,8 +129,11 @@ TEST(DeviceSums, ExactSearchesAreMostlyCertain) {
   ask_sums(*index.searcher, question, devices.get(), true);
   devices->wait_for_loading();
   ASSERT_TRUE(index.searcher->is_on_device());
-  ask_sums(*index.searcher, question, devices.get(), true);
+  WorkCounters work;
+  ask_sums(*index.searcher, question, devices.get(), true, nullptr, &work);
   EXPECT_GE(devices->report().devices[0].n_queries, 25U);
+  EXPECT_EQ(work.n_blocks, 0U) << "the CPU scanned lists, too";
+  EXPECT_LT(work.n_rows_scored, 30U * 200);
 }
 
 TEST(DeviceSums, EveryCallMayFail) {
