@@ -110,6 +110,9 @@ Result<std::shared_ptr<Device>> Device::open(const Module& module, std::int32_t 
 
 Result<> Device::make_lanes() {
   MutexLock lock(mutex_);
+  // Lanes move between these where nothing may be thrown.
+  idle_.reserve(kLanes);
+  draining_.reserve(kLanes);
   for (std::size_t i = 0; i < kLanes; ++i) {
     qv_lane* lane = nullptr;
     if (module_.api().lane_make(handle_, &lane) != QV_DONE) {
@@ -229,20 +232,36 @@ void Device::put_back(std::unique_ptr<Lane> lane) {
   lane_free_.notify_one();
 }
 
+struct Device::Abandoned {
+  Abandoned(Device& of, std::unique_ptr<Lane>& own, const Outcome& its_outcome)
+      : device(of), lane(own), outcome(its_outcome) {}
+  ~Abandoned() {
+    if (outcome != Outcome::kBusy || lane == nullptr) return;
+    MutexLock lock(device.mutex_);
+    device.draining_.push_back(std::move(lane));
+  }
+  Abandoned(const Abandoned&) = delete;
+  Abandoned& operator=(const Abandoned&) = delete;
+
+  Device& device;
+  std::unique_ptr<Lane>& lane;
+  const Outcome& outcome;
+};
+
 Result<Device::Outcome> Device::run(std::unique_ptr<Lane>& lane, const Start& start,
                                     std::uint32_t n_queries, const Cancel& cancel) {
   const auto& api = module_.api();
   const auto begin = Deadline::Clock::now();
   auto outcome = outcome_of(start(api, *lane), "start");
   if (outcome == Outcome::kDone) outcome = Outcome::kBusy;
+  // A job that nobody waits for any more, also because something was thrown, keeps its lane.
+  const Abandoned abandoned(*this, lane, outcome);
   while (outcome == Outcome::kBusy) {
     outcome = outcome_of(api.wait(lane->handle(), kWaitUs), "wait");
     if (outcome != Outcome::kBusy) break;
     if (is_lost()) {
       outcome = Outcome::kLost;
     } else if (cancel.poll()) {
-      MutexLock lock(mutex_);
-      draining_.push_back(std::move(lane));
       return fail(cancel.check().error());
     } else if (Deadline::Clock::now() - begin > limits_.job_time) {
       lose(fmt::format("a job did not end within {} ms", limits_.job_time.count()));

@@ -148,6 +148,7 @@ class Device : public std::enable_shared_from_this<Device> {
       QV_EXCLUDES(mutex_);
 
  private:
+  struct Abandoned;
   friend class Part;
   friend class Lane;
   Device(const Module& module, std::int32_t number, Limits limits, qv_device* handle);

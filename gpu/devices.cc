@@ -497,11 +497,12 @@ Result<> Devices::run(Job& job, const std::shared_ptr<const Part>& part,
 }
 
 std::optional<std::size_t> Devices::next_to_check(std::size_t n) {
+  if (n == 0) return std::nullopt;
   const std::uint64_t job = n_checkable_.fetch_add(1);
   const auto n_due = [&](std::uint64_t n_jobs) {
     return std::floor(static_cast<double>(n_jobs) * options_.check_share);
   };
-  if (n == 0 || is_checking_ || n_due(job) == n_due(job + 1)) return std::nullopt;
+  if (is_checking_ || n_due(job) == n_due(job + 1)) return std::nullopt;
   return static_cast<std::size_t>(n_due(job)) % n;
 }
 

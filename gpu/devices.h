@@ -242,6 +242,16 @@ class Devices {
   /// The number of a query of a job with `n` queries that is to be checked; nullopt most of the
   /// time (`Options::check_share`), and while a check is under way. Numbers change from job to job.
   [[nodiscard]] std::optional<std::size_t> next_to_check(std::size_t n);
+  /// The same among the answers that a device gave.
+  template <class Answers>
+  [[nodiscard]] std::optional<std::size_t> answer_to_check(const Answers& answers) {
+    std::vector<std::size_t> answered;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (answers[i]) answered.push_back(i);
+    }
+    const auto i = next_to_check(answered.size());
+    return i ? std::optional(answered[*i]) : std::nullopt;
+  }
   /// What the CPU says about a list of rows: true if it holds the best ones. The error is that of
   /// the cancellation.
   using Check = std::function<Result<bool>(const Cancel& cancel)>;

@@ -11,6 +11,16 @@ namespace {
 /// Rows with the sum of the last one that there is room for.
 constexpr std::uint64_t kRoomForEqualSums = 1024;
 
+/// Numbers of runs that a job reads: a second of a device that reads a fortieth of what an H200
+/// should.
+constexpr std::uint64_t kMaxRead = 20'000'000'000;
+
+/// Postings, and as many numbers as the head of a run takes the time of.
+std::uint64_t numbers_read(const ImpactRuns& runs, const SumQuery& query) {
+  constexpr std::uint64_t kNumbersOfHead = 64;
+  return query.n_postings + kNumbersOfHead * query.terms.size() * runs.n_ranges();
+}
+
 struct SumPlaces {
   qv_sum_term* terms;
   qv_sum_query* queries;
@@ -29,13 +39,25 @@ SumPlaces sum_places(Pieces& pieces, std::uint64_t n, std::uint64_t n_terms, std
 
 }  // namespace
 
-std::size_t SumJob::n_together(const ImpactRuns& /*runs*/, std::span<const SumQuery> queries,
+std::size_t SumJob::n_together(const ImpactRuns& runs, std::span<const SumQuery> queries,
                                std::span<const std::size_t> numbers) {
   constexpr std::uint64_t kMaxFound = 4 << 20;
   std::uint64_t most = 0;
   for (const std::size_t i : numbers) most = std::max(most, queries[i].k);
   const std::uint64_t room = tiles::room(static_cast<unsigned>(most));
-  return std::clamp<std::uint64_t>(kMaxFound / room, 1, kMaxQueries);
+  const auto n_most = std::clamp<std::uint64_t>(kMaxFound / room, 1, kMaxQueries);
+  std::uint64_t n_read = 0;
+  std::size_t n = 0;
+  for (const std::size_t i : numbers.first(std::min<std::size_t>(n_most, numbers.size()))) {
+    n_read += numbers_read(runs, queries[i]);
+    if (n > 0 && n_read > kMaxRead) break;
+    ++n;
+  }
+  return n;
+}
+
+bool SumJob::is_too_large(const ImpactRuns& runs, const SumQuery& query) {
+  return numbers_read(runs, query) > kMaxRead;
 }
 
 bool SumJob::write(Lane& lane, const Part& part, const std::uint64_t* allowed) {

@@ -16,14 +16,13 @@ class SumJob {
   using Query = SumQuery;
   using Answers = SummedRows;
 
-  /// Queries of one job, so that the rows found take at most 32 MiB of a device.
+  /// The first queries of `numbers`, as many as make a job: the rows found take at most 32 MiB of a
+  /// device, and it reads for a second of a slow one at most.
   [[nodiscard]] static std::size_t n_together(const ImpactRuns& runs,
                                               std::span<const SumQuery> queries,
                                               std::span<const std::size_t> numbers);
   /// Whether a job with this query alone would take too long.
-  [[nodiscard]] static bool is_too_large(const ImpactRuns& /*runs*/, const SumQuery& /*query*/) {
-    return false;
-  }
+  [[nodiscard]] static bool is_too_large(const ImpactRuns& runs, const SumQuery& query);
   /// `numbers`: which of `queries` the group is of. At most kMaxQueries.
   SumJob(std::span<const SumQuery> queries, std::span<const std::size_t> numbers,
          const ImpactRuns& runs, Executor* /*executor*/)

@@ -2,7 +2,8 @@
 // lanes add without atomics; between runs the warp meets.
 //
 // First some ranges are a sample: their largest sums give a bar that as many rows reach as are wanted. Then all ranges
-// are added up, and the rows that reach the bar are kept.
+// are added up, and the rows that reach the bar are kept. If these are too many, the bar was too low: rows may lie in an
+// order that the sample does not show. Then what was kept gives a higher one, and all ranges are added up again.
 #include "gpu_cuda/sums.cuh"
 
 #include <cstdint>
@@ -133,7 +134,7 @@ __global__ void sum_ranges(SumShape shape, SumMemory memory) {
   const uint32_t warp = threadIdx.x / 32;
   const uint32_t query = blockIdx.y * shape.n_warps + warp;
   const uint32_t range = blockIdx.x * (kIsSample ? kSampleStep : 1);
-  if (query >= shape.n_queries) return;
+  if (query >= shape.n_queries || memory.searches[query].is_done != 0) return;
   auto* const sums = reinterpret_cast<uint16_t*>(shared_memory() + warp * kSumBytes);
   auto* const words = reinterpret_cast<uint32_t*>(sums);
   for (uint32_t i = threadIdx.x % 32; i < kSumWords; i += 32) words[i] = 0;
@@ -148,7 +149,7 @@ __global__ void sum_ranges(SumShape shape, SumMemory memory) {
 
 __global__ void start_sums(SumShape shape, SumMemory memory) {
   const uint32_t query = blockIdx.x * blockDim.x + threadIdx.x;
-  if (query < shape.n_queries) memory.searches[query] = {1, 0};
+  if (query < shape.n_queries) memory.searches[query] = {1, 0, 0};
 }
 
 __device__ float sum_at(const SumMemory& memory, const SumShape& shape, uint32_t query, uint32_t i) {
@@ -162,13 +163,18 @@ __device__ uint32_t bar_of_found(const SumShape& shape, const SumMemory& memory,
   return kth >= 1 ? static_cast<uint32_t>(kth) : 1;
 }
 
-/// After the sample.
+/// After the sample, and after the first pass for queries that found more than there is room for.
+template <bool kIsSample>
 __global__ void set_sum_bars(SumShape shape, SumMemory memory) {
   const uint32_t query = blockIdx.x;
-  const uint32_t n = min(memory.searches[query].n_found, shape.room);
-  const uint32_t bar = bar_of_found(shape, memory, query, n);
+  const uint32_t n_found = memory.searches[query].n_found;
+  if (!kIsSample && n_found <= shape.room) {
+    if (threadIdx.x == 0) memory.searches[query].is_done = 1;
+    return;
+  }
+  const uint32_t bar = bar_of_found(shape, memory, query, min(n_found, shape.room));
   __syncthreads();
-  if (threadIdx.x == 0) memory.searches[query] = {bar, 0};
+  if (threadIdx.x == 0) memory.searches[query] = {bar, 0, 0};
 }
 
 /// Names the rows that reach the k-th largest sum.
@@ -204,10 +210,13 @@ qv_status launch_sums(const SumShape& shape, const SumMemory& memory, cudaStream
   qv_status status =
       launch_with_shared(sum_ranges<true>, sample, 32 * shape.n_warps, n_shared, stream, shape, memory);
   if (status != QV_DONE) return status;
-  launch(set_sum_bars, shape.n_queries, kSelectThreads, stream, shape, memory);
-  status = launch_with_shared(sum_ranges<false>, dim3(shape.n_ranges, n_groups), 32 * shape.n_warps, n_shared, stream,
-                              shape, memory);
-  if (status != QV_DONE) return status;
+  launch(set_sum_bars<true>, shape.n_queries, kSelectThreads, stream, shape, memory);
+  for (int pass = 0; pass < 2; ++pass) {
+    if (pass > 0) launch(set_sum_bars<false>, shape.n_queries, kSelectThreads, stream, shape, memory);
+    status = launch_with_shared(sum_ranges<false>, dim3(shape.n_ranges, n_groups), 32 * shape.n_warps, n_shared,
+                                stream, shape, memory);
+    if (status != QV_DONE) return status;
+  }
   launch(name_sums, shape.n_queries, kSelectThreads, stream, shape, memory);
   return status_of(cudaGetLastError());
 }

@@ -13,6 +13,7 @@ namespace quiver::gpu_cuda {
 struct SumSearch {
   uint32_t bar;      ///< a sum that k rows certainly reach; at least 1
   uint32_t n_found;  ///< may be more than there is room for
+  uint32_t is_done;  ///< no pass is needed any more
 };
 
 struct FoundSum {

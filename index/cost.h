@@ -12,6 +12,10 @@
 
 namespace quiver::index::cost {
 
+/// Searches that share a job of a device in a group that may pay: if so many read less than it
+/// wants, each is better off on a thread of its own.
+inline constexpr std::uint64_t kPayingGroup = 32;
+
 // --- Effort: a scale shared with the `hnsw_ef` of stock clients, by convention. ---
 
 /// `effort` of a default search. Every type scales its own parameters by effort / kUsualEffort.

@@ -52,6 +52,9 @@ Result<> run_group(const SearchEnvironment& environment, std::span<const Query> 
 }  // namespace
 
 bool are_searched_alike(const Query& a, const Query& b) {
+  // The number of hits says which effort reaches a recall.
+  const bool has_target = !a.params.target.is_none();
+  if (has_target && n_ranked(a) != n_ranked(b)) return false;
   return is_plain_nearest(a) && is_plain_nearest(b) && a.using_field == b.using_field &&
          a.params == b.params;
 }

@@ -235,8 +235,11 @@ Result<> DenseSearcher::search_together(const Call& call,
     return rows ? offer(own, *queries[i], *rows, *results[i])
                 : search_exactly(own, *queries[i], *results[i]);
   };
-  return are_for_device ? files_.lists.find_each_assisted(requests, *help, take)
-                        : files_.lists.find_each(requests, take);
+  if (are_for_device) return files_.lists.find_each_assisted(requests, *help, take);
+  // Where groups are made for a device, some are left to the CPU.
+  const bool has_devices = call.context.devices != nullptr && call.context.devices->is_useful();
+  return has_devices ? files_.lists.find_each_alone(requests, call.context.executor, take)
+                     : files_.lists.find_each(requests, take);
 }
 
 Result<> DenseSearcher::search_exactly(const Call& call, const PreparedQuery& query,

@@ -36,7 +36,7 @@ class DenseSearcher final : public Searcher {
   }
   [[nodiscard]] bool is_on_device() const override { return flat_.is_on_device(); }
   [[nodiscard]] bool is_index_on_device(bool has_all_rows) const override {
-    return has_all_rows && !files_.graph && on_device_.are_there();
+    return has_all_rows && !files_.graph && on_device_.do_pay(files_.lists.bytes_per_search());
   }
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), files_.n_bytes}; }
   [[nodiscard]] Description describe() const override;

@@ -71,8 +71,8 @@ Result<bool> holds_best(const FieldColumn& column, const PreparedQuery& query, s
 /// not wait for it.
 void check_sometimes(const Batch& batch, const FieldColumn& column, gpu::Slot& slot,
                      const RowFilter& filter, const gpu::RowLists& lists, gpu::Devices& devices) {
-  const auto i = devices.next_to_check(lists.size());
-  if (!i || !lists[*i]) return;
+  const auto i = devices.answer_to_check(lists);
+  if (!i) return;
   try {
     Bitset allowed(filter.n_rows());
     filter.for_each(0, [&](std::uint32_t row) { allowed.set(row); });

@@ -53,11 +53,8 @@ class WeightTable {
   std::vector<float>& table_;
 };
 
-template <class F>
-void parallel_if_several(Executor* executor, std::size_t n, F&& fn) {
-  if (executor != nullptr && n > 1) return executor->parallel_for(n, fn);
-  for (std::size_t i = 0; i < n; ++i) fn(i);
-}
+/// Rows that a device names for an exact search.
+std::size_t n_of_exact(std::size_t k) { return 4 * k + 256; }
 
 /// Rows scored exactly for `k` hits: spares cover the error of codes, half a step.
 std::size_t n_exact_of(std::size_t k) { return k + k / 5 + 1; }
@@ -169,6 +166,7 @@ Result<> SparseSearcher::search_batch(std::span<const PreparedQuery* const> quer
   QV_TRY(const SparseSearchOptions* options, params.as<SparseSearchOptions>());
   std::vector<Request> waiting;
   std::vector<Request> for_device;
+  std::vector<Request> alone;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     Request request = prepare(*queries[i], *options, filter, context, *results[i], work);
     if (request.way == Way::kBlocks) {
@@ -176,7 +174,7 @@ Result<> SparseSearcher::search_batch(std::span<const PreparedQuery* const> quer
     } else if (asks_device(request)) {
       for_device.push_back(std::move(request));
     } else {
-      QV_TRY(search(request));
+      alone.push_back(std::move(request));
     }
     if (waiting.size() == kQueriesAtOnce) {
       QV_TRY(search_blocks(waiting));
@@ -184,7 +182,33 @@ Result<> SparseSearcher::search_batch(std::span<const PreparedQuery* const> quer
     }
   }
   QV_TRY(search_on_device(for_device));
+  QV_TRY(
+      search_each(alone, [this](std::size_t, const Request& request) { return search(request); }));
   return search_blocks(waiting);
+}
+
+/// Calls `fn(i, request)` for each: on all threads where groups are made for a device, of which
+/// some searches are left to the CPU.
+template <class F>
+Result<> SparseSearcher::search_each(std::span<const Request> requests, F&& fn) const {
+  if (requests.empty()) return {};
+  const SearchContext& context = requests.front().context;
+  if (context.executor == nullptr || context.devices == nullptr || requests.size() == 1) {
+    for (std::size_t i = 0; i < requests.size(); ++i) QV_TRY(fn(i, requests[i]));
+    return {};
+  }
+  std::vector<WorkCounters> work(requests.size());
+  std::vector<Result<>> done(requests.size());
+  context.executor->parallel_for(requests.size(), [&](std::size_t i) {
+    const Request& request = requests[i];
+    const Request own{request.query,   request.params,    request.filter,
+                      request.context, request.out,       work[i],
+                      request.terms,   request.n_allowed, request.way};
+    done[i] = fn(i, own);
+  });
+  for (const WorkCounters& counters : work) requests.front().work += counters;
+  for (auto& one : done) QV_TRY(std::move(one));
+  return {};
 }
 
 /// A filter makes good rows rarer, so small impacts matter more. With the square root, recall under
@@ -196,7 +220,7 @@ double SparseSearcher::share_of(const Request& request) const {
 /// Rows that a device is asked for. Of arxiv-100k, 2.1 k rows had upper bounds that reach the score
 /// of the k-th best.
 std::size_t SparseSearcher::n_from_device(std::size_t k, const Scan& scan) {
-  return scan.is_exact ? std::min<std::size_t>(gpu::kMaxHits, 4 * k + 256) : scan.n_candidates;
+  return scan.is_exact ? std::min<std::size_t>(gpu::kMaxHits, n_of_exact(k)) : scan.n_candidates;
 }
 
 SparseSearcher::Scan SparseSearcher::scan_of(const Request& request, Way way) const {
@@ -252,6 +276,8 @@ bool SparseSearcher::asks_device(const Request& request) const {
   gpu::Devices* const devices = request.context.devices;
   if (devices == nullptr || !devices->is_useful()) return false;
   if (request.way != Way::kLists && request.way != Way::kTruncated) return false;
+  // Upper bounds of twice as many rows as are wanted must be among those that a device names.
+  if (request.way == Way::kLists && n_of_exact(request.out.k()) > gpu::kMaxHits) return false;
   on_device_.want(*devices);
   return on_device_.are_there();
 }
@@ -269,18 +295,9 @@ Result<> SparseSearcher::search_on_device(std::span<const Request> requests) con
   }
   QV_TRY(const auto found,
          on_device_.add(*any.context.devices, asked, any.filter, any.context.cancel));
-  std::vector<WorkCounters> work(requests.size());
-  std::vector<Result<>> done(requests.size());
-  parallel_if_several(any.context.executor, requests.size(), [&](std::size_t i) {
-    const Request& request = requests[i];
-    const Request own{request.query,   request.params,    request.filter,
-                      request.context, request.out,       work[i],
-                      request.terms,   request.n_allowed, request.way};
-    done[i] = found[i] ? finish(own, scans[i], *found[i]) : search_lists(own, scans[i]);
+  return search_each(requests, [&](std::size_t i, const Request& request) {
+    return found[i] ? finish(request, scans[i], *found[i]) : search_lists(request, scans[i]);
   });
-  for (const WorkCounters& counters : work) any.work += counters;
-  for (auto& one : done) QV_TRY(std::move(one));
-  return {};
 }
 
 /// `found`: the rows with the largest sums.

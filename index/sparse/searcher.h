@@ -46,10 +46,10 @@ class SparseSearcher final : public Searcher {
   [[nodiscard]] std::uint64_t bytes_per_exact_search() const override {
     return flat_.bytes_per_search();
   }
-  [[nodiscard]] bool is_on_device() const override { return on_device_.are_there(); }
+  [[nodiscard]] bool is_on_device() const override { return on_device_.do_pay(bytes_per_search()); }
   /// Blocks are searched on the CPU.
   [[nodiscard]] bool is_index_on_device(bool /*has_all_rows*/) const override {
-    return !parts_.blocks && on_device_.are_there();
+    return !parts_.blocks && is_on_device();
   }
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), parts_.mapped_bytes}; }
   [[nodiscard]] Description describe() const override;
@@ -74,6 +74,8 @@ class SparseSearcher final : public Searcher {
   Result<> search_lists(const Request& request, const Scan& scan) const;
   [[nodiscard]] bool asks_device(const Request& request) const;
   Result<> search_on_device(std::span<const Request> requests) const;
+  template <class F>
+  Result<> search_each(std::span<const Request> requests, F&& fn) const;
   Result<> finish(const Request& request, const Scan& scan,
                   const std::vector<gpu::SummedRow>& found) const;
   [[nodiscard]] bool offer_certain(const Request& request, const Scan& scan,

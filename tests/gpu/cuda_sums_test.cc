@@ -89,6 +89,21 @@ TEST(CudaSums, NameTheLargest) {
   }
 }
 
+/// The sample is the first range, of which no row is allowed: the first pass finds more rows than
+/// there is room for, and the second one has a bar.
+TEST(CudaSums, ASecondPassHasAHigherBar) {
+  Random random(114);
+  const RandomRuns runs(5 * QV_RANGE_ROWS, {3000, 3000, 3000}, random);
+  std::vector<std::uint64_t> allowed(runs.runs.n_rows / 64, ~std::uint64_t{0});
+  std::fill_n(allowed.begin(), QV_RANGE_ROWS / 64, std::uint64_t{0});
+  std::vector<RandomSumQuery> queries;
+  queries.emplace_back(runs, 3, 20'000, 5, random);
+  for (auto& term : queries[0].terms) term.first_level = 0;
+  const auto found = run_sums(runs, queries, allowed, 500);
+  ASSERT_TRUE(found[0]);
+  gpu::testing::expect_largest(*found[0], runs, queries[0].asked(), allowed);
+}
+
 TEST(CudaSums, SayWhenTooManyAreEqual) {
   Random random(112);
   const RandomRuns runs(500, {300}, random);

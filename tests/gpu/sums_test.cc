@@ -72,6 +72,19 @@ TEST(Sums, TooManyEqualOnesAndTooManyWantedAreLeftToTheCaller) {
   EXPECT_GE(n_fallbacks(*devices, Fallback::kHits), 1U);
 }
 
+TEST(Sums, JobsAreBoundedByWhatTheyRead) {
+  Random random(104);
+  const RandomRuns runs(1000, {100}, random);
+  const RandomSumQuery query(runs, 1, 10, 5, random);
+  const auto of_postings = [&](std::uint64_t n) { return SumQuery{query.terms, n, 5}; };
+  const std::vector<SumQuery> asked = {of_postings(9'000'000'000), of_postings(1000),
+                                       of_postings(21'000'000'000)};
+  EXPECT_FALSE(SumJob::is_too_large(runs.runs, asked[0]));
+  EXPECT_TRUE(SumJob::is_too_large(runs.runs, asked[2]));
+  EXPECT_EQ(SumJob::n_together(runs.runs, asked, std::vector<std::size_t>{0, 1, 0, 0}), 3U);
+  EXPECT_EQ(SumJob::n_together(runs.runs, asked, std::vector<std::size_t>(300, 1)), 256U);
+}
+
 TEST(Sums, FewPostingsStayOnTheCpu) {
   Random random(103);
   const RandomRuns runs(1000, {100}, random);

@@ -56,8 +56,8 @@ Result<gpu::SummedRows> DeviceSums::add(gpu::Devices& devices, std::span<const D
     queries.push_back({std::span(terms).subspan(first), scan.plan->n_postings(), scan.n_wanted});
   }
   QV_TRY(auto found, devices.add_impacts(slot_, runs_, queries, filter.words(), cancel));
-  const auto i = devices.next_to_check(found.size());
-  if (i && found[*i]) check(devices, scans[*i], filter, *found[*i]);
+  const auto i = devices.answer_to_check(found);
+  if (i) check(devices, scans[*i], filter, *found[*i]);
   return found;
 }
 

@@ -2,10 +2,12 @@
 // sums of the CPU, so candidates and hits stay the same.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <span>
 
 #include "gpu/devices.h"
+#include "index/cost.h"
 #include "index/row_filter.h"
 #include "index/sparse/lists/impact_lists.h"
 #include "index/sparse/lists/scan.h"
@@ -24,9 +26,16 @@ class DeviceSums {
   explicit DeviceSums(const ImpactLists& lists) : lists_(lists), runs_(lists.device_form()) {}
 
   /// Has the lists copied to a device in the background, if that may pay.
-  void want(gpu::Devices& devices) const { devices.want(slot_, runs_); }
+  void want(gpu::Devices& devices) const {
+    min_bytes_ = devices.min_bytes();
+    devices.want(slot_, runs_);
+  }
   /// True if they are there. Cheap.
   [[nodiscard]] bool are_there() const { return slot_.is_on_device(); }
+  /// True if groups of searches that read `n_bytes` each pay.
+  [[nodiscard]] bool do_pay(std::uint64_t n_bytes) const {
+    return cost::kPayingGroup * n_bytes >= min_bytes_ && are_there();
+  }
   /// The allowed rows with the largest sums of each scan. Now and then the CPU checks one.
   [[nodiscard]] Result<gpu::SummedRows> add(gpu::Devices& devices,
                                             std::span<const DeviceScan> scans,
@@ -38,6 +47,7 @@ class DeviceSums {
 
   ImpactLists lists_;
   gpu::ImpactRuns runs_;
+  mutable std::atomic<std::uint64_t> min_bytes_ = 0;  ///< that the devices want
   mutable gpu::Slot slot_;
 };
 

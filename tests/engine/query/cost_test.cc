@@ -134,6 +134,7 @@ class DeviceSearcher final : public index::Searcher {
   }
   std::uint64_t bytes_per_search() const override { return n_bytes_; }
   bool is_on_device() const override { return true; }
+  bool is_index_on_device(bool has_all_rows) const override { return has_all_rows; }
   index::MemoryUse memory() const override { return {}; }
 
  private:
@@ -159,6 +160,36 @@ TEST(EstimateCost, MoreShareAPassIfNearlyAllRowsAreOnADevice) {
   EXPECT_EQ(most({on_device(segments[0], 1), segments[1]}), QueryCost::kMostOnCpu);
   EXPECT_EQ(most({on_device(segments[0], 1 << 20), segments[1]}), QueryCost::kMostOnDevice);
   EXPECT_EQ(most({on_device(segments[0], 1), on_device(segments[1], 1)}), QueryCost::kMostOnDevice);
+}
+
+/// Searches by an index share a job if a device has the index and ranks as many rows as they want.
+TEST(EstimateCost, SearchesByAnIndexShareAJobOnADeviceOnly) {
+  const CollectionConfig config = numbers_config();
+  const auto segments = NumbersWorld::segments(config);
+  const auto indexed = [&](bool has_all_rows) {
+    Segment segment = on_device(segments[0], 1 << 20);
+    auto data = std::make_shared<SegmentData>(*segment.data);
+    data->indexes[0].type = index::find_index_type("ivf");
+    segment.data = std::move(data);
+    if (!has_all_rows) segment.n_deleted = 1;
+    return segment;
+  };
+  Query query = nearest_number("dot", 1, 3);
+  const auto shares = [&](bool has_all_rows) {
+    return estimate_cost(snapshot_of({indexed(has_all_rows)}), query).can_share_pass;
+  };
+  EXPECT_TRUE(shares(true));
+  EXPECT_FALSE(shares(false));
+  query.params.hnsw_ef = 100;
+  EXPECT_TRUE(shares(true));
+  query.params.oversampling = 3;
+  EXPECT_FALSE(shares(true));
+  query.params.oversampling.reset();
+  query.params.index["dense"] = {{"rerank", std::int64_t{5000}}};
+  EXPECT_FALSE(shares(true));
+  query.params.index.clear();
+  query.limit = 1000;
+  EXPECT_FALSE(shares(true));
 }
 
 /// On the CPU each document is compared with one query at a time: a group would only wait.

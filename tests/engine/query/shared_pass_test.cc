@@ -17,6 +17,13 @@ TEST(AreSearchedAlike, IsOneFieldWithTheSameParameters) {
   Query exact = plain;
   exact.params.exact = true;
   EXPECT_FALSE(are_searched_alike(plain, exact));
+  // The effort that reaches a recall depends on the number of hits.
+  Query by_recall = plain;
+  by_recall.params.target.mean = 0.9;
+  Query more = by_recall;
+  EXPECT_TRUE(are_searched_alike(by_recall, more));
+  more.limit += 1;
+  EXPECT_FALSE(are_searched_alike(by_recall, more));
   Query filtered = plain;
   filtered.filter = only_odd();
   EXPECT_FALSE(are_searched_alike(plain, filtered));

@@ -87,6 +87,9 @@ class CandidateSearch {
   /// Finds the same rows as `find` for each of `requests`, none of which filters rows out. A list
   /// that several requests scan is read once.
   Result<> find_each(std::span<const CandidateRequest> requests, const TakeCandidates& take) const;
+  /// The same, each on its own, on all threads. Without an executor lists are shared.
+  Result<> find_each_alone(std::span<const CandidateRequest> requests, Executor* executor,
+                           const TakeCandidates& take) const;
   /// The same with devices. Several threads may call `take` at a time.
   Result<> find_each_assisted(std::span<const CandidateRequest> requests, const DeviceHelp& help,
                               const TakeCandidates& take) const;
@@ -128,8 +131,6 @@ class CandidateSearch {
   void visit_later(std::span<const SharedSearch> searches, SharedScratch& shared) const;
   Result<> scan_each(std::span<SharedSearch> searches, SharedScratch& shared) const;
   [[nodiscard]] static Scratch& own_scratch();
-  Result<> find_each_alone(std::span<const CandidateRequest> requests, Executor* executor,
-                           const TakeCandidates& take) const;
   Result<> find_together(std::span<const std::unique_ptr<AssistedSearch>> searches,
                          const DeviceHelp& help, const TakeCandidates& take) const;
   Result<> begin(AssistedSearch& assisted) const;

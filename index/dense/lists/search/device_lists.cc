@@ -64,11 +64,10 @@ DeviceLists::DeviceLists(const Partition& lists, const ByteRows* second) : lists
 }
 
 void DeviceLists::want(gpu::Devices& devices) const {
+  min_bytes_ = devices.min_bytes();
   devices.want(lists_slot_, lists_);
   if (second_) devices.want(second_slot_, second_codes_);
 }
-
-bool DeviceLists::are_there() const { return lists_slot_.is_on_device(); }
 
 bool DeviceLists::is_worth(const gpu::Devices& devices, std::span<const Probe> probes) const {
   std::uint64_t n_blocks = 0;
@@ -89,8 +88,8 @@ Result<gpu::BestCodes> DeviceLists::scan(gpu::Devices& devices, std::span<const 
     queries.push_back({scan.query->tables, std::span(visits).subspan(first), scan.want});
   }
   QV_TRY(auto found, devices.scan_lists(lists_slot_, lists_, queries, cancel));
-  const auto i = devices.next_to_check(found.size());
-  if (i && found[*i]) check_scan(devices, queries[*i], *found[*i]);
+  const auto i = devices.answer_to_check(found);
+  if (i) check_scan(devices, queries[*i], *found[*i]);
   return found;
 }
 
@@ -98,8 +97,8 @@ Result<gpu::Products> DeviceLists::multiply(gpu::Devices& devices,
                                             std::span<const gpu::ProductQuery> queries,
                                             const Cancel& cancel) const {
   QV_TRY(auto products, devices.multiply(second_slot_, second_codes_, queries, cancel));
-  const auto i = devices.next_to_check(products.size());
-  if (i && products[*i]) check_products(devices, queries[*i], *products[*i]);
+  const auto i = devices.answer_to_check(products);
+  if (i) check_products(devices, queries[*i], *products[*i]);
   return products;
 }
 

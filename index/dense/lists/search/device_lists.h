@@ -2,11 +2,13 @@
 // with the bits of the CPU, so candidates and hits stay the same.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "gpu/devices.h"
+#include "index/cost.h"
 #include "index/dense/lists/byte_rows.h"
 #include "index/dense/lists/partition.h"
 #include "index/dense/lists/search/list_router.h"
@@ -29,7 +31,11 @@ class DeviceLists {
   /// Has the codes copied to a device in the background, if that may pay.
   void want(gpu::Devices& devices) const;
   /// True if they are there. Cheap.
-  [[nodiscard]] bool are_there() const;
+  [[nodiscard]] bool are_there() const { return lists_slot_.is_on_device(); }
+  /// True if groups of searches that read `n_bytes` each pay.
+  [[nodiscard]] bool do_pay(std::uint64_t n_bytes) const {
+    return cost::kPayingGroup * n_bytes >= min_bytes_ && are_there();
+  }
   /// Whether the codes of the lists are so many that a device is asked.
   [[nodiscard]] bool is_worth(const gpu::Devices& devices, std::span<const Probe> probes) const;
   /// The best codes of each scan. Now and then the CPU checks one.
@@ -51,6 +57,7 @@ class DeviceLists {
   gpu::CodeLists lists_;
   std::optional<ByteRows> second_;
   gpu::ByteCodes second_codes_;
+  mutable std::atomic<std::uint64_t> min_bytes_ = 0;  ///< that the devices want
   mutable gpu::Slot lists_slot_;
   mutable gpu::Slot second_slot_;
 };
