@@ -22,7 +22,9 @@ std::unique_ptr<gpu::Devices> open_for_lists(const std::string& name = "emulated
   options.check_share = check_share;
   options.devices = name;
   options.min_bytes = min_bytes;
-  options.job_time = std::chrono::milliseconds(200);
+  // Long, as an emulated device under a sanitizer is slow.
+  const bool hangs = name.find("hang") != std::string::npos;
+  options.job_time = hangs ? std::chrono::milliseconds(200) : std::chrono::minutes(1);
   auto devices = gpu::Devices::open(options);
   return devices ? *std::move(devices) : nullptr;
 }
@@ -76,6 +78,7 @@ void expect_same_answer(const ListAnswer& got, const ListAnswer& wanted) {
   ASSERT_EQ(got.size(), wanted.size());
   for (std::size_t q = 0; q < got.size(); ++q) {
     ASSERT_EQ(got[q].size(), wanted[q].size()) << "query " << q;
+    if (got[q].empty()) continue;
     const std::size_t n_bytes = got[q].size() * sizeof(Hit);
     EXPECT_EQ(std::memcmp(got[q].data(), wanted[q].data(), n_bytes), 0) << "query " << q;
   }
