@@ -4,93 +4,36 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "gpu/emulated/emulated.h"
 #include "tests/index/built_index.h"
+#include "tests/index/device_support.h"
 #include "tests/index/sparse/lists/scan_support.h"
 
 namespace quiver::index::testing {
 namespace {
 
-std::unique_ptr<gpu::Devices> open_for_sums(const std::string& name = "emulated",
-                                            double check_share = 0, std::uint64_t min_bytes = 0) {
-  gpu::Options options;
-  options.check_share = check_share;
-  options.devices = name;
-  options.min_bytes = min_bytes;
-  // Long, as an emulated device under a sanitizer is slow.
-  const bool hangs = name.find("hang") != std::string::npos;
-  options.job_time = hangs ? std::chrono::milliseconds(200) : std::chrono::minutes(1);
-  auto devices = gpu::Devices::open(options);
-  return devices ? *std::move(devices) : nullptr;
+/// `share`: of the rows, that the filter allows.
+Question sum_question(const FieldColumn& column, std::uint32_t dim, Signs signs, std::size_t n,
+                      double share, Random& random) {
+  Question question;
+  for (std::size_t i = 0; i < n; ++i) {
+    question.add(make_query(sparse_schema(), zipf_vector(1 + random() % 20, dim, signs, random)));
+  }
+  question.allowed = Bitset(column.n_rows);
+  for (std::uint32_t row = 0; row < column.n_rows; ++row) {
+    if (std::bernoulli_distribution(share)(random)) question.allowed.set(row);
+  }
+  question.allowed &= present_rows(column);
+  return question;
 }
 
-/// Queries of a field, and how they are asked.
-struct SumQuestion {
-  std::vector<PreparedQuery> queries;
-  std::vector<std::size_t> limits;
-  KeyValues values;
-  Prefer prefer = Prefer::kAny;
-  Bitset allowed;
-
-  SumQuestion(const FieldColumn& column, std::uint32_t dim, Signs signs, std::size_t n,
-              double share, Random& random)
-      : allowed(column.n_rows) {
-    for (std::size_t i = 0; i < n; ++i) {
-      queries.push_back(
-          make_query(sparse_schema(), zipf_vector(1 + random() % 20, dim, signs, random)));
-      limits.push_back(i % 7 == 3 ? 60 : i % 12);
-    }
-    for (std::uint32_t row = 0; row < column.n_rows; ++row) {
-      if (std::bernoulli_distribution(share)(random)) allowed.set(row);
-    }
-    allowed &= present_rows(column);
-  }
-};
-
-using SumAnswer = std::vector<std::vector<Hit>>;
-
-/// The queries one by one, or all together.
-SumAnswer ask_sums(const Searcher& searcher, const SumQuestion& question, gpu::Devices* devices,
-                   bool together, Executor* executor = nullptr, WorkCounters* counters = nullptr) {
-  const Cancel cancel;
-  const SearchContext context{cancel, executor, question.prefer, devices};
-  const auto params = kSeismic.parse_search(question.values);
-  const auto filter = RowFilter::of(question.allowed);
-  WorkCounters work;
-  std::vector<TopK> heaps;
-  std::vector<const PreparedQuery*> queries;
-  std::vector<TopK*> results;
-  for (const std::size_t k : question.limits) heaps.emplace_back(k);
-  for (std::size_t i = 0; i < heaps.size(); ++i) {
-    queries.push_back(&question.queries[i]);
-    results.push_back(&heaps[i]);
-  }
-  if (together) {
-    EXPECT_TRUE(searcher.search_batch(queries, *params, filter, context, results, work));
-  } else {
-    for (std::size_t i = 0; i < heaps.size(); ++i) {
-      EXPECT_TRUE(searcher.search(*queries[i], *params, filter, context, heaps[i], work));
-    }
-  }
-  if (counters != nullptr) *counters = work;
-  SumAnswer answer;
-  for (auto& heap : heaps) answer.push_back(heap.take_sorted());
-  return answer;
-}
-
-void expect_same_sums(const SumAnswer& got, const SumAnswer& wanted) {
-  ASSERT_EQ(got.size(), wanted.size());
-  for (std::size_t q = 0; q < got.size(); ++q) {
-    ASSERT_EQ(got[q].size(), wanted[q].size()) << "query " << q;
-    if (got[q].empty()) continue;
-    const std::size_t n_bytes = got[q].size() * sizeof(Hit);
-    EXPECT_EQ(std::memcmp(got[q].data(), wanted[q].data(), n_bytes), 0) << "query " << q;
-  }
+Answer ask_sums(const Searcher& searcher, const Question& question, gpu::Devices* devices,
+                bool together, Executor* executor = nullptr, WorkCounters* counters = nullptr) {
+  return ask(kSeismic, searcher, question, devices, together, executor, counters);
 }
 
 /// Exact and truncated, filtered, with values of both signs.
@@ -100,19 +43,19 @@ TEST(DeviceSums, HitsAreThoseOfTheCpu) {
   for (const Signs signs : {Signs::kPositive, Signs::kMixed}) {
     const std::uint32_t dim = 600;
     const BuiltIndex index(kSeismic, zipf_column(20'000, dim, signs, random), {}, kSeed);
-    const auto devices = open_for_sums();
+    const auto devices = open_emulated();
     EXPECT_FALSE(index.searcher->is_on_device());
     for (const double share : {1.0, 0.5, 0.01}) {
       for (const char* method : {"scan", "exact"}) {
-        SumQuestion question(index.column, dim, signs, 30, share, random);
+        Question question = sum_question(index.column, dim, signs, 30, share, random);
         question.values = {{"method", std::string(method)}, {"exact_below", std::int64_t{0}}};
         const auto wanted = ask_sums(*index.searcher, question, nullptr, false);
         for (Executor* helper : {static_cast<Executor*>(nullptr), &executor}) {
-          expect_same_sums(ask_sums(*index.searcher, question, devices.get(), true, helper),
-                           wanted);
+          expect_same_answer(ask_sums(*index.searcher, question, devices.get(), true, helper),
+                             wanted);
           devices->wait_for_loading();
         }
-        expect_same_sums(ask_sums(*index.searcher, question, devices.get(), false), wanted);
+        expect_same_answer(ask_sums(*index.searcher, question, devices.get(), false), wanted);
       }
     }
     EXPECT_TRUE(index.searcher->is_on_device());
@@ -126,9 +69,9 @@ TEST(DeviceSums, ExactSearchesAreMostlyCertain) {
   Random random(kSeed);
   const std::uint32_t dim = 600;
   const BuiltIndex index(kSeismic, zipf_column(20'000, dim, Signs::kPositive, random), {}, kSeed);
-  SumQuestion question(index.column, dim, Signs::kPositive, 30, 1, random);
+  Question question = sum_question(index.column, dim, Signs::kPositive, 30, 1, random);
   question.prefer = Prefer::kExact;
-  const auto devices = open_for_sums();
+  const auto devices = open_emulated();
   ask_sums(*index.searcher, question, devices.get(), true);
   devices->wait_for_loading();
   ASSERT_TRUE(index.searcher->is_on_device());
@@ -142,15 +85,15 @@ TEST(DeviceSums, ExactSearchesAreMostlyCertain) {
 TEST(DeviceSums, EveryCallMayFail) {
   Random random(kSeed);
   const BuiltIndex index(kSeismic, zipf_column(5000, 200, Signs::kPositive, random), {}, kSeed);
-  SumQuestion question(index.column, 200, Signs::kPositive, 9, 0.7, random);
+  Question question = sum_question(index.column, 200, Signs::kPositive, 9, 0.7, random);
   question.values = {{"method", std::string("scan")}, {"exact_below", std::int64_t{0}}};
   const auto wanted = ask_sums(*index.searcher, question, nullptr, false);
   const auto session = [&](const std::string& name) {
-    const auto devices = open_for_sums(name);
+    const auto devices = open_emulated(name);
     if (devices == nullptr) return;  // it could not be opened
     const auto searcher = index.open_again();
     for (const bool together : {true, true, false}) {
-      expect_same_sums(ask_sums(*searcher, question, devices.get(), together), wanted);
+      expect_same_answer(ask_sums(*searcher, question, devices.get(), together), wanted);
       devices->wait_for_loading();
     }
   };
@@ -170,12 +113,12 @@ TEST(DeviceSums, EveryCallMayFail) {
 TEST(DeviceSums, TheCpuChecksWhatIsNamed) {
   Random random(kSeed);
   const BuiltIndex index(kSeismic, zipf_column(5000, 200, Signs::kPositive, random), {}, kSeed);
-  SumQuestion question(index.column, 200, Signs::kPositive, 9, 0.7, random);
+  Question question = sum_question(index.column, 200, Signs::kPositive, 9, 0.7, random);
   question.values = {{"method", std::string("scan")}, {"exact_below", std::int64_t{0}}};
   const auto wanted = ask_sums(*index.searcher, question, nullptr, false);
   for (const std::string name : {"emulated", "emulated:wrong@1"}) {
     SCOPED_TRACE(name);
-    const auto devices = open_for_sums(name, 1);
+    const auto devices = open_emulated(name, 1);
     const auto searcher = index.open_again();
     for (int i = 0; i < 40; ++i) {
       ask_sums(*searcher, question, devices.get(), true);
@@ -183,18 +126,20 @@ TEST(DeviceSums, TheCpuChecksWhatIsNamed) {
     }
     const auto report = devices->report().devices[0];
     EXPECT_GE(report.n_checked, 3U);
-    EXPECT_EQ(report.n_different, name == "emulated" ? 0U : 3U);
+    // A call may have several jobs: one that ended before the third difference is checked after it.
+    EXPECT_GE(report.n_different, name == "emulated" ? 0U : 3U);
+    if (name == "emulated") EXPECT_EQ(report.n_different, 0U);
     EXPECT_EQ(report.is_lost, name != "emulated");
-    expect_same_sums(ask_sums(*searcher, question, devices.get(), true), wanted);
+    expect_same_answer(ask_sums(*searcher, question, devices.get(), true), wanted);
   }
 }
 
 TEST(DeviceSums, WhatIsSmallStaysOnTheCpu) {
   Random random(kSeed);
   const BuiltIndex index(kSeismic, zipf_column(5000, 200, Signs::kPositive, random), {}, kSeed);
-  SumQuestion question(index.column, 200, Signs::kPositive, 9, 1, random);
+  Question question = sum_question(index.column, 200, Signs::kPositive, 9, 1, random);
   question.values = {{"method", std::string("scan")}, {"exact_below", std::int64_t{0}}};
-  const auto devices = open_for_sums("emulated", 0, 8 << 20);
+  const auto devices = open_emulated("emulated", 0, 8 << 20);
   ask_sums(*index.searcher, question, devices.get(), true);
   devices->wait_for_loading();
   EXPECT_FALSE(index.searcher->is_on_device());

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,76 +11,22 @@
 #include "gpu/emulated/emulated.h"
 #include "tests/index/dense/dense_support.h"
 #include "tests/index/dense/searcher_support.h"
+#include "tests/index/device_support.h"
 
 namespace quiver::index::testing {
 namespace {
 
-std::unique_ptr<gpu::Devices> open_for_lists(const std::string& name = "emulated",
-                                             double check_share = 0, std::uint64_t min_bytes = 0) {
-  gpu::Options options;
-  options.check_share = check_share;
-  options.devices = name;
-  options.min_bytes = min_bytes;
-  // Long, as an emulated device under a sanitizer is slow.
-  const bool hangs = name.find("hang") != std::string::npos;
-  options.job_time = hangs ? std::chrono::milliseconds(200) : std::chrono::minutes(1);
-  auto devices = gpu::Devices::open(options);
-  return devices ? *std::move(devices) : nullptr;
+Question list_question(Clumps& clumps, std::size_t n, std::uint32_t n_rows, KeyValues values = {}) {
+  Question question;
+  for (std::size_t i = 0; i < n; ++i) question.add(clumps.query());
+  question.values = std::move(values);
+  question.allowed = Bitset(n_rows, true);
+  return question;
 }
 
-struct ListQuestion {
-  std::vector<PreparedQuery> queries;
-  std::vector<std::size_t> limits;
-  KeyValues values;
-
-  ListQuestion(Clumps& clumps, std::size_t n, KeyValues search = {}) : values(std::move(search)) {
-    for (std::size_t i = 0; i < n; ++i) {
-      queries.push_back(clumps.query());
-      limits.push_back(i % 7 == 3 ? 60 : i % 12);
-    }
-  }
-};
-
-using ListAnswer = std::vector<std::vector<Hit>>;
-
-/// The queries one by one, or all together.
-ListAnswer ask_lists(const Searcher& searcher, const ListQuestion& question, std::uint32_t n_rows,
-                     gpu::Devices* devices, bool together, Executor* executor = nullptr,
-                     WorkCounters* counters = nullptr) {
-  const Cancel cancel;
-  const SearchContext context{cancel, executor, Prefer::kAny, devices};
-  const auto params = ivf_type().parse_search(question.values);
-  const auto filter = RowFilter::all(n_rows);
-  WorkCounters work;
-  std::vector<TopK> heaps;
-  std::vector<const PreparedQuery*> queries;
-  std::vector<TopK*> results;
-  for (const std::size_t k : question.limits) heaps.emplace_back(k);
-  for (std::size_t i = 0; i < heaps.size(); ++i) {
-    queries.push_back(&question.queries[i]);
-    results.push_back(&heaps[i]);
-  }
-  if (together) {
-    EXPECT_TRUE(searcher.search_batch(queries, *params, filter, context, results, work));
-  } else {
-    for (std::size_t i = 0; i < heaps.size(); ++i) {
-      EXPECT_TRUE(searcher.search(*queries[i], *params, filter, context, heaps[i], work));
-    }
-  }
-  if (counters != nullptr) *counters = work;
-  ListAnswer answer;
-  for (auto& heap : heaps) answer.push_back(heap.take_sorted());
-  return answer;
-}
-
-void expect_same_answer(const ListAnswer& got, const ListAnswer& wanted) {
-  ASSERT_EQ(got.size(), wanted.size());
-  for (std::size_t q = 0; q < got.size(); ++q) {
-    ASSERT_EQ(got[q].size(), wanted[q].size()) << "query " << q;
-    if (got[q].empty()) continue;
-    const std::size_t n_bytes = got[q].size() * sizeof(Hit);
-    EXPECT_EQ(std::memcmp(got[q].data(), wanted[q].data(), n_bytes), 0) << "query " << q;
-  }
+Answer ask_lists(const Searcher& searcher, const Question& question, gpu::Devices* devices,
+                 bool together, Executor* executor = nullptr, WorkCounters* counters = nullptr) {
+  return ask(ivf_type(), searcher, question, devices, together, executor, counters);
 }
 
 std::uint64_t n_list_queries(const gpu::Devices& devices) {
@@ -100,24 +45,22 @@ TEST_P(IvfSearch, HitsWithADeviceAreThoseOfTheCpu) {
   for (const KeyValues& build : builds) {
     Clumps clumps(schema(40), 30, random);
     const IvfIndex index(clumps.column(4000, 1, 0.3), build);
-    const auto devices = open_for_lists();
+    const auto devices = open_emulated();
     const std::uint32_t n_rows = index.column.n_rows;
     EXPECT_FALSE(index.searcher->is_index_on_device(true));
     for (const KeyValues& values :
          {KeyValues{}, KeyValues{{"effort", std::int64_t{1000}}}, KeyValues{{"gap", 1e6}},
           KeyValues{{"nprobe", std::int64_t{3}}}, KeyValues{{"gap", 0.01}}}) {
-      const ListQuestion question(clumps, 40, values);
+      const Question question = list_question(clumps, 40, n_rows, values);
       WorkCounters of_cpu;
-      const auto wanted =
-          ask_lists(*index.searcher, question, n_rows, nullptr, false, nullptr, &of_cpu);
+      const auto wanted = ask_lists(*index.searcher, question, nullptr, false, nullptr, &of_cpu);
       for (int round = 0; round < 2; ++round) {
         for (Executor* helper : {static_cast<Executor*>(nullptr), &executor}) {
           const std::uint64_t before = n_list_queries(*devices);
           const bool is_there = index.searcher->is_index_on_device(true);
           WorkCounters work;
           expect_same_answer(
-              ask_lists(*index.searcher, question, n_rows, devices.get(), true, helper, &work),
-              wanted);
+              ask_lists(*index.searcher, question, devices.get(), true, helper, &work), wanted);
           // Some searches of u8 rows are exact, which a device helps with in its own way.
           if (GetParam().dtype != DType::kU8) {
             EXPECT_EQ(work.n_rows_scored, of_cpu.n_rows_scored);
@@ -132,8 +75,7 @@ TEST_P(IvfSearch, HitsWithADeviceAreThoseOfTheCpu) {
         EXPECT_TRUE(index.searcher->is_index_on_device(true));
         EXPECT_FALSE(index.searcher->is_index_on_device(false));
       }
-      expect_same_answer(ask_lists(*index.searcher, question, n_rows, devices.get(), false),
-                         wanted);
+      expect_same_answer(ask_lists(*index.searcher, question, devices.get(), false), wanted);
     }
   }
 }
@@ -144,14 +86,14 @@ TEST(DeviceLists, EveryCallMayFail) {
   const KeyValues build = {{"graph", std::string("never")}};
   const auto column = clumps.column(1500);
   const IvfIndex alone(column, build);
-  const ListQuestion question(clumps, 12);
-  const auto wanted = ask_lists(*alone.searcher, question, 1500, nullptr, false);
+  const Question question = list_question(clumps, 12, 1500);
+  const auto wanted = ask_lists(*alone.searcher, question, nullptr, false);
   const auto session = [&](const std::string& name) {
-    const auto devices = open_for_lists(name);
+    const auto devices = open_emulated(name);
     if (devices == nullptr) return;  // it could not be opened
     const auto searcher = alone.open_again();
     for (const bool together : {true, true, false}) {
-      expect_same_answer(ask_lists(*searcher, question, 1500, devices.get(), together), wanted);
+      expect_same_answer(ask_lists(*searcher, question, devices.get(), together), wanted);
       devices->wait_for_loading();
     }
   };
@@ -173,21 +115,23 @@ TEST(DeviceLists, TheCpuChecksWhatIsNamed) {
   Random random(kIvfSeed);
   Clumps clumps(dense_schema(32), 10, random);
   const IvfIndex index(clumps.column(1500), {{"graph", std::string("never")}});
-  const ListQuestion question(clumps, 12);
-  const auto wanted = ask_lists(*index.searcher, question, 1500, nullptr, false);
+  const Question question = list_question(clumps, 12, 1500);
+  const auto wanted = ask_lists(*index.searcher, question, nullptr, false);
   for (const std::string name : {"emulated", "emulated:wrong@1", "emulated:wrong@2"}) {
     SCOPED_TRACE(name);
-    const auto devices = open_for_lists(name, 1);
+    const auto devices = open_emulated(name, 1);
     const auto searcher = index.open_again();
     for (int i = 0; i < 40; ++i) {
-      ask_lists(*searcher, question, 1500, devices.get(), true);
+      ask_lists(*searcher, question, devices.get(), true);
       devices->wait_for_loading();
     }
     const auto report = devices->report().devices[0];
     EXPECT_GE(report.n_checked, 3U);
-    EXPECT_EQ(report.n_different, name == "emulated" ? 0U : 3U);
+    // A call may have several jobs: one that ended before the third difference is checked after it.
+    EXPECT_GE(report.n_different, name == "emulated" ? 0U : 3U);
+    if (name == "emulated") EXPECT_EQ(report.n_different, 0U);
     EXPECT_EQ(report.is_lost, name != "emulated");
-    expect_same_answer(ask_lists(*searcher, question, 1500, devices.get(), true), wanted);
+    expect_same_answer(ask_lists(*searcher, question, devices.get(), true), wanted);
   }
 }
 
@@ -196,9 +140,9 @@ TEST(DeviceLists, WhatIsSmallStaysOnTheCpu) {
   Random random(kIvfSeed);
   Clumps clumps(dense_schema(32), 10, random);
   const IvfIndex index(clumps.column(1500), {{"graph", std::string("never")}});
-  const ListQuestion question(clumps, 12);
-  const auto devices = open_for_lists("emulated", 0, 8 << 20);
-  ask_lists(*index.searcher, question, 1500, devices.get(), true);
+  const Question question = list_question(clumps, 12, 1500);
+  const auto devices = open_emulated("emulated", 0, 8 << 20);
+  ask_lists(*index.searcher, question, devices.get(), true);
   devices->wait_for_loading();
   EXPECT_FALSE(index.searcher->is_index_on_device(true));
   EXPECT_EQ(devices->report().devices[0].n_parts, 0U);
