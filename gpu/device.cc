@@ -232,6 +232,7 @@ void Device::put_back(std::unique_ptr<Lane> lane) {
   lane_free_.notify_one();
 }
 
+/// Lets a lane whose job runs on wait for its end, however the caller leaves.
 struct Device::Abandoned {
   Abandoned(Device& of, std::unique_ptr<Lane>& own, const Outcome& its_outcome)
       : device(of), lane(own), outcome(its_outcome) {}

@@ -64,12 +64,11 @@ std::uint64_t stored_bytes(const Documents& documents) {
 }
 
 /// What the CPU reads to answer the queries. Rows in memory are read once for several.
-template <class Query>
-std::uint64_t bytes_of_search(const DenseRows& rows, std::span<const Query> /*queries*/) {
+std::uint64_t bytes_of_search(const DenseRows& rows, std::span<const DenseQuery> /*queries*/) {
   return stored_bytes(rows);
 }
-template <class Query>
-std::uint64_t bytes_of_search(const Documents& documents, std::span<const Query> /*queries*/) {
+std::uint64_t bytes_of_search(const Documents& documents,
+                              std::span<const DocumentQuery> /*queries*/) {
   return stored_bytes(documents);
 }
 std::uint64_t bytes_of_search(const CodeLists& lists, std::span<const ListQuery> queries) {

@@ -31,6 +31,20 @@ class Pieces {
   std::uint64_t used_ = 0;
 };
 
+/// How many of the first `numbers` make a job: at least one, at most kMaxQueries, whose sizes add
+/// up to no more than `most`.
+template <class SizeOf>
+std::size_t n_within(std::span<const std::size_t> numbers, std::uint64_t most, SizeOf size_of) {
+  std::uint64_t size = 0;
+  std::size_t n = 0;
+  for (const std::size_t i : numbers.first(std::min(kMaxQueries, numbers.size()))) {
+    size += size_of(i);
+    if (n > 0 && size > most) break;
+    ++n;
+  }
+  return n;
+}
+
 /// What a job wrote.
 struct Named {
   std::uint32_t capacity;

@@ -49,14 +49,8 @@ std::uint64_t ListJob::blocks_of(const CodeLists& lists, const ListQuery& query)
 
 std::size_t ListJob::n_together(const CodeLists& lists, std::span<const ListQuery> queries,
                                 std::span<const std::size_t> numbers) {
-  std::uint64_t n_slots = 0;
-  std::size_t n = 0;
-  for (const std::size_t i : numbers.first(std::min(kMaxQueries, numbers.size()))) {
-    n_slots += blocks_of(lists, queries[i]) * CodeBlocks::kRows;
-    if (n > 0 && n_slots > kMaxSlots) break;
-    ++n;
-  }
-  return n;
+  return n_within(numbers, kMaxSlots,
+                  [&](std::size_t i) { return blocks_of(lists, queries[i]) * CodeBlocks::kRows; });
 }
 
 bool ListJob::is_too_large(const CodeLists& lists, const ListQuery& query) {

@@ -30,14 +30,7 @@ std::size_t values_of_row(const ByteCodes& codes) {
 std::size_t ProductJob::n_together(const ByteCodes& /*codes*/,
                                    std::span<const ProductQuery> queries,
                                    std::span<const std::size_t> numbers) {
-  std::uint64_t n_pairs = 0;
-  std::size_t n = 0;
-  for (const std::size_t i : numbers.first(std::min(kMaxQueries, numbers.size()))) {
-    n_pairs += queries[i].rows.size();
-    if (n > 0 && n_pairs > kMaxPairs) break;
-    ++n;
-  }
-  return n;
+  return n_within(numbers, kMaxPairs, [&](std::size_t i) { return queries[i].rows.size(); });
 }
 
 bool ProductJob::is_too_large(const ByteCodes& /*codes*/, const ProductQuery& query) {

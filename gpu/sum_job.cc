@@ -46,14 +46,8 @@ std::size_t SumJob::n_together(const ImpactRuns& runs, std::span<const SumQuery>
   for (const std::size_t i : numbers) most = std::max(most, queries[i].k);
   const std::uint64_t room = tiles::room(static_cast<unsigned>(most));
   const auto n_most = std::clamp<std::uint64_t>(kMaxFound / room, 1, kMaxQueries);
-  std::uint64_t n_read = 0;
-  std::size_t n = 0;
-  for (const std::size_t i : numbers.first(std::min<std::size_t>(n_most, numbers.size()))) {
-    n_read += numbers_read(runs, queries[i]);
-    if (n > 0 && n_read > kMaxRead) break;
-    ++n;
-  }
-  return n;
+  return n_within(numbers.first(std::min<std::size_t>(n_most, numbers.size())), kMaxRead,
+                  [&](std::size_t i) { return numbers_read(runs, queries[i]); });
 }
 
 bool SumJob::is_too_large(const ImpactRuns& runs, const SumQuery& query) {

@@ -215,10 +215,7 @@ std::size_t check_equality(gpu::Devices& devices) {
       }
     }
   }
-  fmt::print(
-      R"({{"step": "equality", "seed": {}, "shapes": {}, "device_queries": {}, "different": {}}})"
-      "\n",
-      kSeed, n, n_device_queries(devices), different);
+  print_equality("equality", n, n_device_queries(devices), different);
   return different;
 }
 
@@ -241,11 +238,7 @@ std::size_t check_documents(gpu::Devices& devices) {
       }
     }
   }
-  fmt::print(
-      R"({{"step": "documents_equality", "seed": {}, "shapes": {}, "device_queries": {}, "different": {}}})"
-      "\n",
-      kSeed, n, n_device_queries(devices) - before, different);
-  std::fflush(stdout);
+  print_equality("documents_equality", n, n_device_queries(devices) - before, different);
   return different;
 }
 
@@ -290,11 +283,7 @@ std::size_t check_lists(gpu::Devices& devices) {
       }
     }
   }
-  fmt::print(
-      R"({{"step": "lists_equality", "seed": {}, "shapes": {}, "device_queries": {}, "different": {}}})"
-      "\n",
-      kSeed, n, n_device_queries(devices) - before, different);
-  std::fflush(stdout);
+  print_equality("lists_equality", n, n_device_queries(devices) - before, different);
   return different;
 }
 
@@ -514,6 +503,14 @@ std::unique_ptr<index::Searcher> index_over(const index::FieldColumn& column,
   auto opened = type.open(*directory, column);
   if (!opened) std::abort();
   return *std::move(opened);
+}
+
+void print_equality(const std::string& step, std::size_t n_shapes, std::uint64_t n_queries,
+                    std::size_t different) {
+  fmt::print(R"({{"step": "{}", "seed": {}, "shapes": {}, "device_queries": {}, "different": {}}})"
+             "\n",
+             step, kSeed, n_shapes, n_queries, different);
+  std::fflush(stdout);
 }
 
 double percentile(std::vector<double> values, double share) {

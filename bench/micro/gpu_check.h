@@ -21,6 +21,9 @@ inline constexpr int kRounds = 5;
 [[nodiscard]] inline std::uint64_t n_device_queries(const gpu::Devices& devices) {
   return devices.report().devices[0].n_queries;
 }
+/// Prints what a comparison found.
+void print_equality(const std::string& step, std::size_t n_shapes, std::uint64_t n_queries,
+                    std::size_t different);
 [[nodiscard]] double percentile(std::vector<double> values, double share);
 
 /// Sparse searches with a device beside those of the CPU; each returns the number of answers that

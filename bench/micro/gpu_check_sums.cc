@@ -192,11 +192,7 @@ std::size_t check_sums(gpu::Devices& devices) {
       }
     }
   }
-  fmt::print(
-      R"({{"step": "sums_equality", "seed": {}, "shapes": {}, "device_queries": {}, "different": {}}})"
-      "\n",
-      kSeed, n, n_device_queries(devices) - before, different);
-  std::fflush(stdout);
+  print_equality("sums_equality", n, n_device_queries(devices) - before, different);
   return different;
 }
 

@@ -7,6 +7,7 @@
 #include "base/bitset.h"
 #include "base/threads/parallel.h"
 #include "index/exact/searcher.h"
+#include "index/parallel.h"
 #include "index/stored_rows.h"
 
 namespace quiver::index {
@@ -15,14 +16,11 @@ namespace {
 /// Scores the rows that a device named.
 Result<> offer_lists(const Batch& batch, const FieldColumn& column, const gpu::RowLists& lists,
                      const SearchContext& context) {
-  std::vector<Result<>> done(lists.size());
-  parallel_if_many(context.executor, lists.size(), [&](std::size_t i) {
-    if (!lists[i]) return;
-    done[i] =
-        offer_exactly(*batch.queries[i], column, *lists[i], context.cancel, *batch.results[i]);
+  Executor* const helper = lists.size() > kFewPieces ? context.executor : nullptr;
+  return try_each(helper, lists.size(), [&](std::size_t i) -> Result<> {
+    if (!lists[i]) return {};
+    return offer_exactly(*batch.queries[i], column, *lists[i], context.cancel, *batch.results[i]);
   });
-  for (auto& one : done) QV_TRY(std::move(one));
-  return {};
 }
 
 Result<gpu::RowLists> find_rows(const Batch& batch, const FieldColumn& column, gpu::Slot& slot,

@@ -8,6 +8,7 @@
 
 #include "base/prefetch.h"
 #include "index/cost.h"
+#include "index/parallel.h"
 #include "index/sparse/lists/scan.h"
 
 namespace quiver::index::sparse {
@@ -131,7 +132,7 @@ SparseSearcher::Way SparseSearcher::way_of(const Request& request) const {
   return exact ? Way::kLists : Way::kTruncated;
 }
 
-Result<> SparseSearcher::search(const Request& request) const {
+Result<> SparseSearcher::search_on_cpu(const Request& request) const {
   switch (request.way) {
     case Way::kNone:
       return {};
@@ -140,8 +141,7 @@ Result<> SparseSearcher::search(const Request& request) const {
                           request.work);
     case Way::kLists:
     case Way::kTruncated:
-      return asks_device(request) ? search_on_device(std::span(&request, 1))
-                                  : search_lists(request, scan_of(request, request.way));
+      return search_lists(request, scan_of(request, request.way));
     case Way::kBlocks:
       break;
   }
@@ -154,7 +154,7 @@ Result<> SparseSearcher::search(const PreparedQuery& query, const AnyParams& par
   QV_TRY(const SparseSearchOptions* options, params.as<SparseSearchOptions>());
   const Request request = prepare(query, *options, filter, context, out, work);
   note(request);
-  return search(request);
+  return asks_device(request) ? search_on_device(std::span(&request, 1)) : search_on_cpu(request);
 }
 
 /// Scans share nothing: each query reads its own lists. Searches of blocks take turns, and those
@@ -182,8 +182,8 @@ Result<> SparseSearcher::search_batch(std::span<const PreparedQuery* const> quer
     }
   }
   QV_TRY(search_on_device(for_device));
-  QV_TRY(
-      search_each(alone, [this](std::size_t, const Request& request) { return search(request); }));
+  QV_TRY(search_each(
+      alone, [this](std::size_t, const Request& request) { return search_on_cpu(request); }));
   return search_blocks(waiting);
 }
 
@@ -198,17 +198,15 @@ Result<> SparseSearcher::search_each(std::span<const Request> requests, F&& fn) 
     return {};
   }
   std::vector<WorkCounters> work(requests.size());
-  std::vector<Result<>> done(requests.size());
-  context.executor->parallel_for(requests.size(), [&](std::size_t i) {
+  auto done = try_each(context.executor, requests.size(), [&](std::size_t i) {
     const Request& request = requests[i];
     const Request own{request.query,   request.params,    request.filter,
                       request.context, request.out,       work[i],
                       request.terms,   request.n_allowed, request.way};
-    done[i] = fn(i, own);
+    return fn(i, own);
   });
   for (const WorkCounters& counters : work) requests.front().work += counters;
-  for (auto& one : done) QV_TRY(std::move(one));
-  return {};
+  return done;
 }
 
 /// A filter makes good rows rarer, so small impacts matter more. With the square root, recall under

@@ -67,7 +67,7 @@ class SparseSearcher final : public Searcher {
   [[nodiscard]] Costs costs_of(const Request& request) const;
   [[nodiscard]] Way way_of(const Request& request) const;
   void note(const Request& request) const;
-  Result<> search(const Request& request) const;
+  Result<> search_on_cpu(const Request& request) const;
   struct Scan;
   [[nodiscard]] Scan scan_of(const Request& request, Way way) const;
   [[nodiscard]] static std::size_t n_from_device(std::size_t k, const Scan& scan);

@@ -84,6 +84,45 @@ def ways_of_segments(server):
     return [{way["way"] for way in segment["ways"]} for segment in stage["segments"]]
 
 
+def hits_at_once(server, asked):
+    """The hits of all queries, each asked by a client of its own."""
+    found = [None] * len(asked)
+
+    def ask(i):
+        found[i] = hits(server, asked[i])
+
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(len(asked))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def hits_of_batch(server, asked):
+    answers = server.request("POST", "/collections/c/points/query/batch", {"searches": asked}).result
+    return [[(p["id"], p["score"]) for p in answer["points"]] for answer in answers]
+
+
+def one_segment(n):
+    """Settings under which n points are one segment, as another index would have other hits."""
+    return SEALED | {"QUIVER__OPTIMIZER__SEAL_ROWS": str(n), "QUIVER__OPTIMIZER__IDLE_SEAL_S": "3600"}
+
+
+def fill_and_index(server, config, points, index):
+    server.request("PUT", "/collections/c", config | {"shard_number": 1}).result
+    for first in range(0, len(points), 1000):
+        server.request("PUT", "/collections/c/points?wait=true", {"points": points[first:first + 1000]}).result
+
+    def indexes():
+        return server.request("GET", "/v1/collections/c/indexes").result["indexes"]
+
+    def n_indexed():
+        return sum(i["vectors_count"] for i in indexes() if i["sealed"] and i["index"] == index)
+
+    assert comes_true(lambda: n_indexed() == len(points), 60), indexes()
+
+
 def test_answers_are_those_of_the_cpu(new_server):
     plain, device = new_server(env=SEALED).start(), new_server(env=SEALED | EMULATED).start()
     for server in (plain, device):
@@ -135,10 +174,6 @@ def test_searches_that_may_share_a_job(new_server):
         for first in range(0, len(points), 500):
             server.request("PUT", "/collections/c/points?wait=true", {"points": points[first:first + 500]}).result
     expected = [hits(plain, query) for query in asked]
-    found = [None] * n_clients
-
-    def ask(i):
-        found[i] = hits(device, asked[i])
 
     def is_on_device():
         before = gpu(device)["fallbacks"]["loading"]
@@ -148,12 +183,7 @@ def test_searches_that_may_share_a_job(new_server):
     assert comes_true(is_on_device, 60), gpu(device)
     before = n_queries(device)
     for _ in range(3):
-        threads = [threading.Thread(target=ask, args=(i,)) for i in range(n_clients)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert found == expected
+        assert hits_at_once(device, asked) == expected
     assert comes_true(lambda: is_on_device() and n_queries(device) > before), gpu(device)
 
 
@@ -168,40 +198,20 @@ def test_an_index_is_searched_with_a_device(new_server):
 
     points = [{"id": i, "vector": vector()} for i in range(n)]
     asked = [{"query": vector(), "limit": 10, "params": {"hnsw_ef": (64, 200)[i % 2]}} for i in range(n_clients)]
-    # One segment, as another index would have other hits.
-    sealed = SEALED | {"QUIVER__OPTIMIZER__SEAL_ROWS": str(n), "QUIVER__OPTIMIZER__IDLE_SEAL_S": "3600"}
-    plain, device = new_server(env=sealed).start(), new_server(env=sealed | EMULATED).start()
-
-    def n_indexed(server):
-        indexes = server.request("GET", "/v1/collections/c/indexes").result["indexes"]
-        return sum(i["vectors_count"] for i in indexes if i["sealed"] and i["index"] == "ivf")
-
+    plain, device = new_server(env=one_segment(n)).start(), new_server(env=one_segment(n) | EMULATED).start()
     for server in (plain, device):
-        server.request("PUT", "/collections/c", {"vectors": {"size": dim, "distance": "Cosine"}, "shard_number": 1,
-                                                 "hnsw_config": {"full_scan_threshold": 1}}).result
-        for first in range(0, n, 1000):
-            server.request("PUT", "/collections/c/points?wait=true", {"points": points[first:first + 1000]}).result
-        assert comes_true(lambda server=server: n_indexed(server) == n, 60), server.request("GET", "/v1/collections/c/indexes").result
+        fill_and_index(server, {"vectors": {"size": dim, "distance": "Cosine"}, "hnsw_config": {"full_scan_threshold": 1}},
+                       points, "ivf")
     expected = [hits(plain, query) for query in asked]
-    found = [None] * n_clients
-
-    def ask(i):
-        found[i] = hits(device, asked[i])
 
     def is_used():
         before = n_queries(device)
-        answers = device.request("POST", "/collections/c/points/query/batch", {"searches": asked}).result
-        assert [[(p["id"], p["score"]) for p in answer["points"]] for answer in answers] == expected
+        assert hits_of_batch(device, asked) == expected
         return n_queries(device) >= before + n_clients
 
     assert comes_true(is_used, 60), gpu(device)
     for _ in range(3):
-        threads = [threading.Thread(target=ask, args=(i,)) for i in range(n_clients)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert found == expected
+        assert hits_at_once(device, asked) == expected
     best = {"params": {"exact": True}}
     recall = sum(len({i for i, _ in hits(plain, query | best)} & {i for i, _ in answer})
                  for query, answer in zip(asked, expected)) / (10 * n_clients)
@@ -222,40 +232,20 @@ def test_sparse_searches_with_a_device(new_server):
     for i in range(n_clients):
         query = {"query": vector(12), "using": "words", "limit": (10, 40)[i % 2], "params": {"exact": i % 4 < 2}}
         asked.append(query | ({"filter": {"must": [{"key": "n", "match": {"any": [1, 2, 3]}}]}} if i % 3 == 0 else {}))
-    sealed = SEALED | {"QUIVER__OPTIMIZER__SEAL_ROWS": str(n), "QUIVER__OPTIMIZER__IDLE_SEAL_S": "3600"}
-    plain, device = new_server(env=sealed).start(), new_server(env=sealed | EMULATED).start()
-
-    def n_indexed(server):
-        indexes = server.request("GET", "/v1/collections/c/indexes").result["indexes"]
-        return sum(i["vectors_count"] for i in indexes if i["sealed"] and i["index"] == "seismic")
-
+    plain, device = new_server(env=one_segment(n)).start(), new_server(env=one_segment(n) | EMULATED).start()
     for server in (plain, device):
-        server.request("PUT", "/collections/c", {"vectors": {}, "sparse_vectors": {"words": {}}, "shard_number": 1}).result
-        for first in range(0, n, 1000):
-            server.request("PUT", "/collections/c/points?wait=true", {"points": points[first:first + 1000]}).result
-        assert comes_true(lambda server=server: n_indexed(server) == n, 60), server.request("GET", "/v1/collections/c/indexes").result
+        fill_and_index(server, {"vectors": {}, "sparse_vectors": {"words": {}}}, points, "seismic")
         server.request("POST", "/collections/c/points/delete?wait=true", {"points": list(range(0, n, 11))}).result
     expected = [hits(plain, query) for query in asked]
 
     def is_used():
         before = n_queries(device)
-        answers = device.request("POST", "/collections/c/points/query/batch", {"searches": asked}).result
-        assert [[(p["id"], p["score"]) for p in answer["points"]] for answer in answers] == expected
+        assert hits_of_batch(device, asked) == expected
         return n_queries(device) >= before + n_clients // 2
 
     assert comes_true(is_used, 60), gpu(device)
-    found = [None] * n_clients
-
-    def ask(i):
-        found[i] = hits(device, asked[i])
-
     for _ in range(3):
-        threads = [threading.Thread(target=ask, args=(i,)) for i in range(n_clients)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert found == expected
+        assert hits_at_once(device, asked) == expected
 
 
 def test_rows_that_change_are_searched_as_they_are(new_server):

@@ -27,7 +27,8 @@ class DeviceSums {
 
   /// Has the lists copied to a device in the background, if that may pay.
   void want(gpu::Devices& devices) const {
-    min_bytes_ = devices.min_bytes();
+    // Every search comes here: none of them writes what others read.
+    if (min_bytes_ != devices.min_bytes()) min_bytes_ = devices.min_bytes();
     devices.want(slot_, runs_);
   }
   /// True if they are there. Cheap.

@@ -4,22 +4,10 @@
 #include <algorithm>
 
 #include "index/dense/lists/search/candidate_search_impl.h"
+#include "index/parallel.h"
 
 namespace quiver::index::dense {
 namespace {
-
-template <class F>
-Result<> for_each_search(Executor* executor, std::size_t n, F&& fn) {
-  std::vector<Result<>> done(n);
-  const auto call = [&](std::size_t i) { done[i] = fn(i); };
-  if (executor != nullptr && n > 1) {
-    executor->parallel_for(n, call);
-  } else {
-    for (std::size_t i = 0; i < n; ++i) call(i);
-  }
-  for (auto& one : done) QV_TRY(std::move(one));
-  return {};
-}
 
 /// The same request for another thread, which has no device.
 CandidateRequest with_counters(const CandidateRequest& asked, WorkCounters& work) {
@@ -91,7 +79,7 @@ Result<> CandidateSearch::find_each_alone(std::span<const CandidateRequest> requ
                                           Executor* executor, const TakeCandidates& take) const {
   if (executor == nullptr) return find_each(requests, take);
   std::vector<WorkCounters> work(requests.size());
-  auto done = for_each_search(executor, requests.size(), [&](std::size_t i) -> Result<> {
+  auto done = try_each(executor, requests.size(), [&](std::size_t i) -> Result<> {
     const CandidateRequest own = with_counters(requests[i], work[i]);
     QV_TRY(const ListCandidates found, find(own));
     return take(i, found, work[i]);
@@ -103,16 +91,16 @@ Result<> CandidateSearch::find_each_alone(std::span<const CandidateRequest> requ
 Result<> CandidateSearch::find_together(std::span<const std::unique_ptr<AssistedSearch>> searches,
                                         const DeviceHelp& help, const TakeCandidates& take) const {
   const std::size_t n = searches.size();
-  QV_TRY(for_each_search(help.executor, n, [&](std::size_t i) { return begin(*searches[i]); }));
+  QV_TRY(try_each(help.executor, n, [&](std::size_t i) { return begin(*searches[i]); }));
   QV_TRY(scan_next(searches, help));
-  QV_TRY(for_each_search(help.executor, n, [&](std::size_t i) -> Result<> {
+  QV_TRY(try_each(help.executor, n, [&](std::size_t i) -> Result<> {
     choose_later(*searches[i]);
     return {};
   }));
   QV_TRY(scan_next(searches, help));
-  QV_TRY(for_each_search(help.executor, n, [&](std::size_t i) { return collect(*searches[i]); }));
+  QV_TRY(try_each(help.executor, n, [&](std::size_t i) { return collect(*searches[i]); }));
   QV_TRY(const auto products, multiply_each(searches, help));
-  return for_each_search(help.executor, n, [&](std::size_t i) {
+  return try_each(help.executor, n, [&](std::size_t i) {
     AssistedSearch& assisted = *searches[i];
     const Search search = assisted.on_this_thread();
     auto& scratch = search.scratch;
@@ -151,7 +139,7 @@ Result<> CandidateSearch::scan_next(std::span<const std::unique_ptr<AssistedSear
     scans.push_back({&assisted->query, assisted->next, assisted->request.params.rerank});
   }
   QV_TRY(const auto found, help.lists.scan(help.devices, scans, searches.front()->request.cancel));
-  return for_each_search(help.executor, searches.size(), [&](std::size_t i) -> Result<> {
+  return try_each(help.executor, searches.size(), [&](std::size_t i) -> Result<> {
     AssistedSearch& assisted = *searches[i];
     if (!found[i]) return scan_lists(assisted.on_this_thread(), assisted.next, assisted.scan);
     offer_found(*found[i], assisted.next, assisted.scan, assisted.request.work);
