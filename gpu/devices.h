@@ -44,6 +44,7 @@ struct Options {
   /// queries of a call scan.
   std::uint64_t min_bytes = 8ULL << 20;
   double check_share = 1e-4;  ///< of jobs: one of their queries is answered by the CPU, too
+  bool do_help_builds = true;
   std::chrono::milliseconds idle_time = std::chrono::minutes(1);  ///< unused rows give way after it
   std::chrono::milliseconds job_time = std::chrono::seconds(10);  ///< then a device counts as lost
 };
@@ -203,6 +204,7 @@ class Devices {
 
   /// What the CPU would read for a device to be asked (`Options::min_bytes`).
   [[nodiscard]] std::uint64_t min_bytes() const { return options_.min_bytes; }
+  [[nodiscard]] bool do_help_builds() const { return options_.do_help_builds; }
   /// False if no device can do anything.
   [[nodiscard]] bool is_useful() const;
   /// True if a device was lost: its driver may keep the process from ending as usual.

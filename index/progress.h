@@ -12,8 +12,8 @@ namespace quiver::index {
 
 /// `context` without progress reports.
 [[nodiscard]] inline BuildContext quiet(const BuildContext& context) {
-  return {context.executor, context.cancel,      context.seed,  nullptr,
-          context.queries,  context.predecessor, context.former};
+  return {context.executor, context.cancel,      context.seed,   nullptr,
+          context.queries,  context.predecessor, context.former, context.devices};
 }
 
 /// `context` for a part of a build. The part starts when the share `from` of all rows is done and

@@ -384,6 +384,9 @@ void declare_gpu(std::vector<Key>& keys) {
   section.integer("min_mb", QV_AT(gpu.min_bytes), {.max = 1 << 20},
                   "Segments whose vectors of a field take less are searched by the CPU.",
                   "A device needs some tenths of a millisecond for any search.", kMiB);
+  section.boolean("build", QV_AT(gpu.do_help_builds),
+                  "Whether devices help to build the graphs of dense indexes.",
+                  "The files are the same with and without.");
   section.number("check_share", QV_AT(gpu.check_share), {.min = 0, .max = 1},
                  "Share of the jobs of devices of which the CPU answers one query, too, behind all "
                  "other work.",

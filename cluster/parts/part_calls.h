@@ -19,7 +19,7 @@ namespace quiver::cluster {
 
 /// The form of the messages. Raised by hand whenever `describe_messages` changes: nodes of another
 /// number are not asked.
-inline constexpr std::uint32_t kPartCallsVersion = 2;
+inline constexpr std::uint32_t kPartCallsVersion = 3;
 /// Everything that messages are made of, as text.
 [[nodiscard]] std::string describe_messages();
 

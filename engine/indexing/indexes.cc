@@ -186,7 +186,8 @@ Result<> write_index(const SegmentData& data, std::size_t field, const IndexSpec
                                     progress.of_field(),
                                     &queries,
                                     predecessor_of(build.inputs, field, spec),
-                                    former ? former->get() : nullptr};
+                                    former ? former->get() : nullptr,
+                                    build.devices};
   Draft draft(directory, index_directory(field, spec));
   QV_TRY(auto files, draft.begin());
   const auto mapped =

@@ -101,6 +101,7 @@ struct IndexBuild {
   const QuerySamples* queries = nullptr;           ///< recorded queries; nullptr: none
   std::optional<std::size_t> rebuilt_field = {};   ///< a field whose index is rebuilt
   std::span<const Segment> inputs = {};  ///< segments whose rows were merged into this one
+  gpu::Devices* devices = nullptr;       ///< that may help; nullptr: none
 };
 
 /// Builds the missing indexes of a sealed segment below `segments`, then that of

@@ -50,6 +50,13 @@ struct LookupFrom {
   ShardSelector shards = {};          ///< where the point is looked for
 };
 
+/// Where a search runs. The hits are the same.
+enum class DeviceChoice : std::uint8_t {
+  kAuto,  ///< on a device where that pays
+  kCpu,
+  kGpu,  ///< kUnavailable unless devices have all sealed segments of the field
+};
+
 struct SearchParams {
   bool exact = false;
   bool indexed_only = false;
@@ -69,6 +76,7 @@ struct SearchParams {
   std::shared_ptr<const payload::Filter> idf_corpus;
   /// How rare the query's terms are; nullptr: as in the snapshot. For collections in parts.
   std::shared_ptr<const CorpusCounts> counts = nullptr;
+  DeviceChoice device = DeviceChoice::kAuto;
   bool operator==(const SearchParams&) const = default;
 };
 

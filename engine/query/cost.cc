@@ -55,13 +55,14 @@ std::uint64_t n_token_values(const Query& query) {
 bool is_for_device(const Segment& segment, std::size_t field, const Query& query, bool is_scan) {
   // Indexes rank more rows than are wanted, and a device ranks no more than kMaxHits.
   constexpr std::uint64_t kMostByIndex = 200;
+  if (query.params.device == DeviceChoice::kCpu) return false;
   const SegmentData& data = *segment.data;
   const auto& searcher = *data.searchers[field];
   const bool is_sparse = data.fields[field].schema.kind == FieldKind::kSparse;
   const bool ranks_few =
       n_ranked(query) <= kMostByIndex && query.params.index.empty() && !query.params.oversampling;
   if ((!is_scan || is_sparse) && !ranks_few) return false;
-  if (!is_scan) return searcher.is_index_on_device(segment.n_live() == data.n_rows);
+  if (!is_scan) return searcher.is_index_on_device(segment.n_live());
   if (!searcher.is_on_device()) return false;
   const auto& column = data.fields[field];
   if (column.schema.kind != FieldKind::kMulti) return true;

@@ -38,9 +38,14 @@ bool IndexWork::start(std::uint64_t segment) {
 Result<> IndexWork::build(IndexJob& job) {
   const auto policy = status_.index_policy();
   QV_TRY(job.built, build_indexes(*job.inputs.front().data, common_.segments(),
-                                  {policy, common_.closing, context_.background,
+                                  {policy,
+                                   common_.closing,
+                                   context_.background,
                                    [&job](double share) { job.set_done(share); },
-                                   context_.queries.get(), job.rebuilt}));
+                                   context_.queries.get(),
+                                   job.rebuilt,
+                                   {},
+                                   context_.devices}));
   return {};
 }
 

@@ -83,7 +83,8 @@ Result<> Rewrites::index_output(RewriteJob& job) {
        [&job](double share) { job.set_done(kShareOfRows + share * (1 - kShareOfRows)); },
        context_.queries.get(),
        {},
-       job.inputs});
+       job.inputs,
+       context_.devices});
   QV_TRY(common_.closing.check());
   if (built) {
     install_indexes(*job.output, *std::move(built));

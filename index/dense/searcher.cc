@@ -113,8 +113,8 @@ Result<> DenseSearcher::search_batch(std::span<const PreparedQuery* const> queri
     return flat_.search_batch(queries, {}, filter, context, results, work);
   }
   const Call call{as_tried(*asked, files_.trial), filter, n_allowed, context, work};
-  const bool has_all_rows = files_.lists.selectivity(n_allowed) >= 1;
-  if (has_all_rows && !walks(call)) return search_together(call, queries, results);
+  const bool are_alike = CandidateSearch::scans_as_all(files_.lists.selectivity(n_allowed));
+  if (are_alike && !walks(call)) return search_together(call, queries, results);
   for (std::size_t i = 0; i < queries.size(); ++i) {
     if (results[i]->k() != 0) QV_TRY(search_alone(call, *queries[i], *results[i]));
   }
@@ -125,7 +125,8 @@ Result<> DenseSearcher::search_batch(std::span<const PreparedQuery* const> queri
 std::optional<DeviceHelp> DenseSearcher::help_of(const Call& call) const {
   gpu::Devices* const devices = call.context.devices;
   if (devices == nullptr || !devices->is_useful()) return std::nullopt;
-  if (walks(call) || files_.lists.selectivity(call.n_allowed) < 1) return std::nullopt;
+  const double selectivity = files_.lists.selectivity(call.n_allowed);
+  if (walks(call) || !CandidateSearch::scans_as_all(selectivity)) return std::nullopt;
   on_device_.want(*devices);
   if (!on_device_.are_there()) return std::nullopt;
   return DeviceHelp{on_device_, *devices, call.context.executor};
@@ -179,8 +180,13 @@ Result<> DenseSearcher::search_alone(const Call& call, const PreparedQuery& quer
   const auto help = help_of(call);
   if (help) request.device = &*help;
   const Ways ways = ways_of(call, request);
-  request.most_bytes = ways.sure_bytes();
   note(ways, call.context);
+  return search_by(ways, call, query, request, out);
+}
+
+Result<> DenseSearcher::search_by(const Ways& ways, const Call& call, const PreparedQuery& query,
+                                  CandidateRequest& request, TopK& out) const {
+  request.most_bytes = ways.sure_bytes();
   for (const WayCost& cost : ways.all()) {
     if (cost.way == Way::kExact) break;
     note_taken(cost.way, call.context);
@@ -206,22 +212,21 @@ Result<DenseSearcher::Found> DenseSearcher::find(Way way, const Call& call,
   return Found();
 }
 
-/// Searches of the lists for all rows.
+/// Searches of the lists for all rows, or most.
 Result<> DenseSearcher::search_together(const Call& call,
                                         std::span<const PreparedQuery* const> queries,
                                         std::span<TopK* const> results) const {
   std::vector<CandidateRequest> requests;
   std::vector<std::size_t> numbers;
   const auto help = help_of(call);
-  bool are_for_device = help.has_value();
   for (std::size_t i = 0; i < queries.size(); ++i) {
     if (results[i]->k() == 0) continue;
-    const auto request = request_of(call, *queries[i], results[i]->k());
-    if (ways_of(call, request).all().front().way != Way::kLists) {
-      QV_TRY(search_exactly(call, *queries[i], *results[i]));
+    auto request = request_of(call, *queries[i], results[i]->k());
+    const Ways ways = ways_of(call, request);
+    if (ways.all().front().way != Way::kLists) {
+      QV_TRY(search_by(ways, call, *queries[i], request, *results[i]));
       continue;
     }
-    are_for_device = are_for_device && request.params.rerank <= gpu::kMaxHits;
     requests.push_back(request);
     numbers.push_back(i);
   }
@@ -231,11 +236,14 @@ Result<> DenseSearcher::search_together(const Call& call,
     const SearchContext context{call.context.cancel, call.context.executor, call.context.prefer,
                                 call.context.devices};
     const Call own{call.params, call.filter, call.n_allowed, context, work};
-    const auto rows = enough(found, requests[j]);
-    return rows ? offer(own, *queries[i], *rows, *results[i])
-                : search_exactly(own, *queries[i], *results[i]);
+    if (const auto rows = enough(found, requests[j])) {
+      return offer(own, *queries[i], *rows, *results[i]);
+    }
+    auto request = request_of(own, *queries[i], results[i]->k());
+    return search_by(ways_of(own, request).without(Way::kLists), own, *queries[i], request,
+                     *results[i]);
   };
-  if (are_for_device) return files_.lists.find_each_assisted(requests, *help, take);
+  if (help) return files_.lists.find_each_assisted(requests, *help, take);
   // Where groups are made for a device, some are left to the CPU.
   const bool has_devices = call.context.devices != nullptr && call.context.devices->is_useful();
   return has_devices ? files_.lists.find_each_alone(requests, call.context.executor, take)

@@ -23,8 +23,8 @@ class DenseSearcher final : public Searcher {
 
   Result<> search(const PreparedQuery& query, const AnyParams& params, const RowFilter& filter,
                   const SearchContext& context, TopK& out, WorkCounters& work) const override;
-  /// Exact searches share a pass over the rows. Unfiltered searches of the lists read each list
-  /// once.
+  /// Exact searches share a pass over the rows. Searches of the lists read each list
+  /// once if the filter allows most rows.
   Result<> search_batch(std::span<const PreparedQuery* const> queries, const AnyParams& params,
                         const RowFilter& filter, const SearchContext& context,
                         std::span<TopK* const> results, WorkCounters& work) const override;
@@ -35,8 +35,9 @@ class DenseSearcher final : public Searcher {
     return flat_.bytes_per_search();
   }
   [[nodiscard]] bool is_on_device() const override { return flat_.is_on_device(); }
-  [[nodiscard]] bool is_index_on_device(bool has_all_rows) const override {
-    return has_all_rows && !files_.graph && on_device_.do_pay(files_.lists.bytes_per_search());
+  [[nodiscard]] bool is_index_on_device(std::size_t n_live) const override {
+    return !files_.graph && CandidateSearch::scans_as_all(files_.lists.selectivity(n_live)) &&
+           on_device_.do_pay(files_.lists.bytes_per_search());
   }
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), files_.n_bytes}; }
   [[nodiscard]] Description describe() const override;
@@ -56,6 +57,8 @@ class DenseSearcher final : public Searcher {
   [[nodiscard]] std::optional<DeviceHelp> help_of(const Call& call) const;
   [[nodiscard]] Ways ways_of(const Call& call, const CandidateRequest& request) const;
   Result<> search_alone(const Call& call, const PreparedQuery& query, TopK& out) const;
+  Result<> search_by(const Ways& ways, const Call& call, const PreparedQuery& query,
+                     CandidateRequest& request, TopK& out) const;
   Result<> search_together(const Call& call, std::span<const PreparedQuery* const> queries,
                            std::span<TopK* const> results) const;
   Result<> search_exactly(const Call& call, const PreparedQuery& query, TopK& out) const;

@@ -37,6 +37,13 @@ class Ways {
     for (; place > 0 && costs_[place - 1].bytes > bytes; --place) costs_[place] = costs_[place - 1];
     costs_[place] = {way, bytes};
   }
+  [[nodiscard]] Ways without(Way way) const {
+    Ways others;
+    for (const auto& cost : all()) {
+      if (cost.way != way) others.add(cost.way, cost.bytes);
+    }
+    return others;
+  }
   [[nodiscard]] std::span<const WayCost> all() const { return {costs_.data(), n_}; }
   /// Cost of the cheapest way that answers wherever the rows lie.
   [[nodiscard]] double sure_bytes() const {

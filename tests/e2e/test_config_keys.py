@@ -9,6 +9,7 @@ import copy
 import functools
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -791,6 +792,23 @@ def check_gpu(servers):
 
         loaded[smallest] = comes_true(is_loaded, idle_s=10 if smallest == 0 else 0.2)
     assert loaded == {0: True, 1: False}
+    for build in (False, True):
+        server, _ = devices({"gpu.devices": "emulated", "gpu.min_mb": 0, "gpu.build": str(build).lower(),
+                             "optimizer.seal_rows": 3000, "optimizer.idle_seal_s": 3600})
+        server.put("/collections/c", {"vectors": {"size": 16, "distance": "Cosine"}, "shard_number": 1,
+                                      "hnsw_config": {"full_scan_threshold": 1}})
+        server.patch("/v1/collections/c/indexes", {"build": {"": {"graph": "always"}}})
+        rng = random.Random(5)
+        points = [{"id": i, "vector": [rng.gauss(0, 1) for _ in range(16)]} for i in range(3000)]
+        server.put("/collections/c/points?wait=true", {"points": points})
+
+        def has_graph(server=server):
+            indexes = server.get("/v1/collections/c/indexes").result["indexes"]
+            return any("links" in index.get("facts", index) for index in indexes)
+
+        assert comes_true(has_graph, idle_s=60), server.get("/v1/collections/c/indexes").result
+        n_queries = server.get("/v1/gpu").result["devices"][0]["queries"]
+        assert (n_queries > 0) == build, n_queries
 
 
 @functools.cache
@@ -887,6 +905,7 @@ CHECKS = {
     "optimizer.max_segments": check_max_segments,
     "optimizer.idle_seal_s": check_idle_seal,
     "optimizer.max_threads": check_max_threads,
+    "gpu.build": check_gpu,
     "gpu.check_share": check_gpu,
     "gpu.devices": check_gpu,
     "gpu.module": check_gpu,

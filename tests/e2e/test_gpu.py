@@ -138,6 +138,28 @@ def test_answers_are_those_of_the_cpu(new_server):
     assert comes_true(lambda: {"device"} in ways_of_segments(device)), ways_of_segments(device)
 
 
+def asks_for(server, device, using="dot", **params):
+    query = {"query": [1] * DIM, "using": using, "limit": 3, "params": {"device": device, **params}}
+    return server.request("POST", "/collections/c/points/query", query)
+
+
+def test_a_query_says_where_it_is_searched(new_server):
+    server = new_server(env=SEALED | EMULATED).start()
+    fill(server)
+    wait_for_rows(server)
+    before = n_queries(server)
+    wanted = [asks_for(server, "cpu", exact=True).result for _ in range(5)][0]
+    assert n_queries(server) == before
+    # Segments that merge meanwhile are on the device a little later.
+    assert comes_true(lambda: asks_for(server, "gpu", exact=True).status == 200), gpu(server)
+    assert n_queries(server) > before
+    assert asks_for(server, "gpu", exact=True).result == asks_for(server, "auto", exact=True).result == wanted
+    refused = asks_for(server, "gpu", using="manhattan", exact=True)
+    assert refused.status == 503 and "`manhattan` is not on a device" in refused.text
+    unknown = asks_for(server, "tpu")
+    assert unknown.status == 400 and "params.device" in unknown.text and "`gpu`" in unknown.text
+
+
 def test_many_clients_at_once(new_server):
     plain, device = new_server(env=SEALED).start(), new_server(env=SEALED | EMULATED).start()
     for server in (plain, device):
@@ -322,6 +344,18 @@ def test_without_a_device(new_server):
     report = gpu(server)
     assert report["devices"] == []
     assert report["reason"] != ""
+    fill(server, n=500)
+    assert asks_for(server, "cpu").status == 200
+    server = new_server(env=SEALED).start()
+    fill(server, n=500)
+    refused = []
+
+    def is_sealed():
+        refused.append(asks_for(server, "gpu", exact=True))
+        return refused[-1].status == 503
+
+    assert comes_true(is_sealed), refused[-1].text
+    assert report["reason"] in refused[-1].text
     assert "gpu_" not in server.request("GET", "/metrics").text
 
 

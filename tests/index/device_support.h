@@ -6,25 +6,31 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gpu/devices.h"
 #include "index/index.h"
+#include "tests/index/built_index.h"
 
 namespace quiver::index::testing {
+
+inline std::unique_ptr<gpu::Devices> open_emulated(const std::string& name, gpu::Options options) {
+  options.devices = name;
+  // Long, as an emulated device under a sanitizer is slow.
+  const bool hangs = name.find("hang") != std::string::npos;
+  options.job_time = hangs ? std::chrono::milliseconds(200) : std::chrono::minutes(1);
+  auto devices = gpu::Devices::open(options);
+  return devices ? *std::move(devices) : nullptr;
+}
 
 inline std::unique_ptr<gpu::Devices> open_emulated(const std::string& name = "emulated",
                                                    double check_share = 0,
                                                    std::uint64_t min_bytes = 0) {
   gpu::Options options;
   options.check_share = check_share;
-  options.devices = name;
   options.min_bytes = min_bytes;
-  // Long, as an emulated device under a sanitizer is slow.
-  const bool hangs = name.find("hang") != std::string::npos;
-  options.job_time = hangs ? std::chrono::milliseconds(200) : std::chrono::minutes(1);
-  auto devices = gpu::Devices::open(options);
-  return devices ? *std::move(devices) : nullptr;
+  return open_emulated(name, options);
 }
 
 /// Queries of a field, and how they are asked.
@@ -81,6 +87,68 @@ inline void expect_same_answer(const Answer& got, const Answer& wanted) {
     if (got[q].empty()) continue;
     const std::size_t n_bytes = got[q].size() * sizeof(Hit);
     EXPECT_EQ(std::memcmp(got[q].data(), wanted[q].data(), n_bytes), 0) << "query " << q;
+  }
+}
+
+/// An index that shares a device with others, a question and its answer.
+struct Contender {
+  std::shared_ptr<const BuiltIndex> index;
+  Question question;
+  Answer wanted;
+};
+
+/// Searchers of the same files, which no device knows yet.
+inline std::vector<std::unique_ptr<Searcher>> open_all(const std::vector<Contender>& contenders) {
+  std::vector<std::unique_ptr<Searcher>> searchers;
+  for (const Contender& one : contenders) searchers.push_back(one.index->open_again());
+  return searchers;
+}
+
+/// Many clients ask many indexes of one type, of which a device holds a tenth at a time.
+inline void expect_same_answers_from_a_small_device(const std::vector<Contender>& contenders,
+                                                    const std::string& name) {
+  constexpr int kClients = 64;
+  constexpr int kCalls = 6;
+  std::uint64_t n_bytes = 0;  // of all
+  {
+    const auto large = open_emulated();
+    const auto searchers = open_all(contenders);
+    for (std::size_t i = 0; i < contenders.size(); ++i) {
+      const auto& [index, question, wanted] = contenders[i];
+      expect_same_answer(ask(index->type, *searchers[i], question, large.get(), true), wanted);
+    }
+    large->wait_for_loading();
+    n_bytes = large->report().devices[0].resident_bytes;
+  }
+  gpu::Options options;
+  options.check_share = 0.1;
+  options.min_bytes = 0;
+  options.memory_bytes = n_bytes / 10;
+  options.idle_time = std::chrono::milliseconds(0);
+  const auto devices = open_emulated(name, options);
+  ASSERT_NE(devices, nullptr);
+  const auto searchers = open_all(contenders);
+  std::vector<std::thread> clients;
+  for (int client = 0; client < kClients; ++client) {
+    clients.emplace_back([&, client] {
+      for (int call = 0; call < kCalls; ++call) {
+        const std::size_t i = static_cast<std::size_t>(client + call) % contenders.size();
+        const auto& [index, question, wanted] = contenders[i];
+        const bool together = (client + call / 2) % 3 != 0;
+        expect_same_answer(ask(index->type, *searchers[i], question, devices.get(), together),
+                           wanted);
+        if (call % 2 == 0) devices->wait_for_loading();
+      }
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  devices->wait_for_loading();
+  const auto report = devices->report();
+  EXPECT_LE(report.devices[0].resident_bytes, n_bytes / 10);
+  EXPECT_EQ(report.devices[0].n_different, 0U);
+  if (name == "emulated") {
+    EXPECT_GT(report.n_evictions, 0U);
+    EXPECT_GT(report.devices[0].n_queries, 100U);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/threads/cancel.h"
+#include "gpu/devices.h"
 
 namespace quiver::index {
 namespace {
@@ -21,10 +22,15 @@ TEST(BuildProgress, QuietContextsAreSilentAndOtherwiseTheSame) {
   Listener listener;
   const QuerySample queries;
   listener.context.queries = &queries;
+  gpu::Options options;
+  options.devices = "off";
+  const auto devices = gpu::Devices::open(options).value();
+  listener.context.devices = devices.get();
   const BuildContext silent = quiet(listener.context);
   EXPECT_FALSE(silent.progress);
   EXPECT_EQ(silent.seed, 42U);
   EXPECT_EQ(silent.queries, &queries);
+  EXPECT_EQ(silent.devices, devices.get());
   EXPECT_EQ(&silent.cancel, &listener.cancel);
 }
 

@@ -1,5 +1,7 @@
 #include "engine/query/stages/segment_search.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -12,6 +14,7 @@
 #include "base/clock.h"
 #include "engine/indexing/index_params.h"
 #include "engine/segment/segment_filter.h"
+#include "gpu/devices.h"
 #include "index/index.h"
 
 namespace quiver::engine {
@@ -105,6 +108,40 @@ SearchParams settled(const SearchEnvironment& environment, const FieldSearch& se
   return params;
 }
 
+gpu::Devices* devices_for(const SearchEnvironment& environment, const SegmentData& data,
+                          const SearchParams& params) {
+  return data.sealed && params.device != DeviceChoice::kCpu ? environment.devices : nullptr;
+}
+
+/// True if the query wants a device and none has what it searches.
+bool lacks_device(const SearchEnvironment& environment, const Segment& segment, std::size_t field,
+                  const SearchParams& params) {
+  const SegmentData& data = *segment.data;
+  if (params.device != DeviceChoice::kGpu || !data.sealed) return false;
+  if (environment.devices == nullptr || !environment.devices->is_useful()) return true;
+  const auto& searcher = *data.searchers[field];
+  const bool is_scan = is_exact_search(data.fields[field].schema.kind, params) ||
+                       data.indexes[field].type == flat_index();
+  return is_scan ? !searcher.is_on_device() : !searcher.is_index_on_device(segment.n_live());
+}
+
+Error no_device(const SearchEnvironment& environment, const FieldSearch& search,
+                const SegmentData& data) {
+  const std::string& name = data.fields[search.field].schema.name;
+  if (environment.devices == nullptr || !environment.devices->is_useful()) {
+    const std::string reason =
+        environment.devices == nullptr ? "" : environment.devices->report().reason;
+    return Error(Code::kUnavailable,
+                 fmt::format("no device can search: {}",
+                             reason.empty() ? "there is none that is up" : reason));
+  }
+  return Error(Code::kUnavailable,
+               fmt::format("a segment of {} points of the field `{}` is not on a device: it is on "
+                           "its way, too small, or searched in a way that stays on the CPU "
+                           "(GET /v1/gpu)",
+                           data.n_rows, name));
+}
+
 /// `report`: nullptr if it is not asked for.
 Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environment,
                                                const FieldSearch& search,
@@ -135,8 +172,11 @@ Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environm
                                              of_own ? *of_own : params, schema, in_force);
   const index::SearchContext context{
       environment.cancel, environment.executor, preference(schema.kind, in_force),
-      data.sealed ? environment.devices : nullptr, report != nullptr ? &report->ways : nullptr};
+      devices_for(environment, data, in_force), report != nullptr ? &report->ways : nullptr};
+  const bool is_refused = lacks_device(environment, segment, search.field, in_force);
   QV_TRY(search_index(search, of_present, searcher, context, filter.view(), heaps, work));
+  // Only now, as the search has the rows copied to a device.
+  if (is_refused) return tl::unexpected(no_device(environment, search, data));
   if (report != nullptr) {
     report->filter_us = filter_seconds * 1e6;
     report->search_us = (clock.seconds() - filter_seconds) * 1e6;

@@ -8,6 +8,8 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
+#include "gpu/devices.h"
+#include "index/dense/lists/search/device_lists.h"
 #include "index/parallel.h"
 #include "kernels/kernels.h"
 
@@ -15,6 +17,8 @@ namespace quiver::index::dense {
 namespace {
 
 constexpr std::uint32_t kLinkedRowsPerTask = 64;
+/// The same where a device finds the candidates of all at once.
+constexpr std::uint32_t kLinkedRowsPerJob = gpu::kMaxQueries;
 /// Largest number of incoming links considered for a row; those for which it ranks nearest come
 /// first. Some rows are near to very many.
 constexpr std::size_t kMaxIncomingLinks = 256;
@@ -223,20 +227,31 @@ class LinkBuilder {
         params_(params),
         context_(context),
         numbers_(source.numbers()),
-        order_(order_of_lists()) {}
+        order_(order_of_lists()),
+        all_(RowFilter::all(source.column().n_rows)),
+        on_device_(lists.lists(), lists.second()) {
+    gpu::Devices* const devices = context.devices;
+    if (devices == nullptr || !devices->is_useful() || !devices->do_help_builds()) return;
+    devices_ = devices;
+    on_device_.want(*devices);
+  }
 
   Result<Links> build() {
     Links near;
-    QV_TRY(near, pass([&](std::uint32_t i, Chooser& chooser, std::span<std::uint32_t> out) {
-             return choose_near(i, chooser, out);
-           }));
+    const std::uint32_t n_together = devices_ != nullptr ? kLinkedRowsPerJob : kLinkedRowsPerTask;
+    QV_TRY(near, pass(n_together, [&](std::span<const std::uint32_t> rows, Chooser& chooser,
+                                      Links& out) { return choose_near(rows, chooser, out); }));
     const Incoming incoming(near);
     Links links;
-    QV_TRY(links,
-           pass([&](std::uint32_t i, Chooser& chooser, std::span<std::uint32_t> out) -> Result<> {
-             choose_among_all(i, near, incoming, chooser, out);
-             return {};
-           }));
+    const auto choose_again = [&](std::span<const std::uint32_t> rows, Chooser& chooser,
+                                  Links& out) -> Result<> {
+      for (const std::uint32_t i : rows) {
+        QV_TRY(context_.cancel.check());
+        choose_among_all(i, near, incoming, chooser, out.of(i));
+      }
+      return {};
+    };
+    QV_TRY(links, pass(kLinkedRowsPerTask, choose_again));
     LinkToAll(links).run();
     return links;
   }
@@ -250,25 +265,21 @@ class LinkBuilder {
     return order;
   }
 
-  /// Calls `fn(i, chooser, out)` for each row, on all threads; returns the links.
+  /// Calls `fn(rows, chooser, links)` for all rows, `n_together` at a time, on all threads; returns
+  /// the links.
   template <class F>
-  Result<Links> pass(F&& fn) {
+  Result<Links> pass(std::uint32_t n_together, F&& fn) {
     Links links{params_.degree, {}};
     links.rows.assign(std::size_t{source_.n()} * params_.degree, kNoLink);
     const auto n_rows = static_cast<std::uint32_t>(order_.size());
-    const std::size_t n_tasks = (n_rows + kLinkedRowsPerTask - 1) / kLinkedRowsPerTask;
+    const std::size_t n_tasks = (n_rows + n_together - 1) / n_together;
     for_each(context_, n_tasks, [&](std::size_t task) {
       Chooser chooser(source_);
-      const auto first = static_cast<std::uint32_t>(task * kLinkedRowsPerTask);
-      const std::uint32_t end = std::min(n_rows, first + kLinkedRowsPerTask);
-      for (std::uint32_t place = first; place < end; ++place) {
-        const std::uint32_t i = order_[place];
-        const std::size_t at = std::size_t{i} * params_.degree;
-        auto done = context_.cancel.check();
-        if (done) done = fn(i, chooser, std::span(links.rows).subspan(at, params_.degree));
-        if (!done) return fail_with(std::move(done));
-      }
-      report(end - first);
+      const auto first = static_cast<std::uint32_t>(task * n_together);
+      const std::uint32_t n = std::min(n_rows - first, n_together);
+      auto done = fn(std::span<const std::uint32_t>(order_).subspan(first, n), chooser, links);
+      if (!done) return fail_with(std::move(done));
+      report(n);
     });
     MutexLock lock(mutex_);
     if (!status_) return tl::unexpected(status_.error());
@@ -286,34 +297,76 @@ class LinkBuilder {
     if (context_.progress) context_.progress(n_done / 2);
   }
 
-  Result<> choose_near(std::uint32_t i, Chooser& chooser, std::span<std::uint32_t> out) {
-    QV_TRY(order_nearest(i, params_.candidates, chooser));
-    if (chooser.leads_nowhere(i))
-      QV_TRY(order_nearest(i, kWideSearchFactor * params_.candidates, chooser));
-    chooser.choose(out);
+  /// Row by row, or all at once if a device has the lists by now.
+  Result<> choose_near(std::span<const std::uint32_t> rows, Chooser& chooser, Links& out) const {
+    if (devices_ != nullptr && on_device_.are_there()) {
+      return choose_near_with_device(rows, chooser, out);
+    }
+    for (const std::uint32_t i : rows) {
+      QV_TRY(context_.cancel.check());
+      QV_TRY(order_nearest(i, params_.candidates, chooser));
+      QV_TRY(choose_ordered(i, chooser, out));
+    }
     return {};
   }
 
-  Result<> order_nearest(std::uint32_t i, std::size_t n, Chooser& chooser) {
-    thread_local std::vector<float> query;
-    thread_local std::vector<std::uint32_t> near;
-    query.resize(source_.column().dense().dim);
-    source_.read_stored(i, query.data());
-    const RowFilter all = RowFilter::all(source_.column().n_rows);
+  /// Of candidates that `chooser` has in order.
+  Result<> choose_ordered(std::uint32_t i, Chooser& chooser, Links& out) const {
+    if (chooser.leads_nowhere(i))
+      QV_TRY(order_nearest(i, kWideSearchFactor * params_.candidates, chooser));
+    chooser.choose(out.of(i));
+    return {};
+  }
+
+  Result<> choose_near_with_device(std::span<const std::uint32_t> rows, Chooser& chooser,
+                                   Links& out) const {
+    const std::uint32_t dim = source_.column().dense().dim;
+    std::vector<float> vectors(rows.size() * dim);
+    std::vector<CandidateRequest> requests;
     WorkCounters work;
+    for (std::size_t j = 0; j < rows.size(); ++j) {
+      const std::span vector(&vectors[j * dim], dim);
+      source_.read_stored(rows[j], vector.data());
+      requests.push_back(request_of(vector, params_.candidates, work));
+    }
+    const DeviceHelp help{on_device_, *devices_, nullptr};
+    return lists_.find_each_assisted(
+        requests, help, [&](std::size_t j, const ListCandidates& found, WorkCounters&) -> Result<> {
+          QV_TRY(order_found(rows[j], requests[j], found, chooser));
+          return choose_ordered(rows[j], chooser, out);
+        });
+  }
+
+  [[nodiscard]] CandidateRequest request_of(std::span<const float> vector, std::size_t n,
+                                            WorkCounters& work) const {
     const std::size_t k = std::min<std::size_t>(n, source_.n());
     ListsSearchParams effort;
     effort.effort = params_.effort;
-    CandidateRequest request{.vector = query,
-                             .k = k,
-                             .params = lists_.settled(effort, k),
-                             .filter = all,
-                             .n_allowed = source_.n(),
-                             .cancel = context_.cancel,
-                             .work = work};
-    QV_TRY(auto found, lists_.find(request));
-    if (found.rows.size() < k) {
-      request.params.nprobe = n_lists_of(kScannedRowsPerWanted * k);
+    return {.vector = vector,
+            .k = k,
+            .params = lists_.settled(effort, k),
+            .filter = all_,
+            .n_allowed = source_.n(),
+            .cancel = context_.cancel,
+            .work = work};
+  }
+
+  Result<> order_nearest(std::uint32_t i, std::size_t n, Chooser& chooser) const {
+    thread_local std::vector<float> query;
+    query.resize(source_.column().dense().dim);
+    source_.read_stored(i, query.data());
+    WorkCounters work;
+    const CandidateRequest request = request_of(query, n, work);
+    QV_TRY(const auto found, lists_.find(request));
+    return order_found(i, request, found, chooser);
+  }
+
+  /// Gives `chooser` the rows found. If they are too few, more lists are scanned.
+  Result<> order_found(std::uint32_t i, CandidateRequest request, ListCandidates found,
+                       Chooser& chooser) const {
+    thread_local std::vector<std::uint32_t> near;
+    if (found.rows.size() < request.k) {
+      request.params.nprobe = n_lists_of(kScannedRowsPerWanted * request.k);
       QV_TRY(found, lists_.find(request));
     }
     near.clear();
@@ -355,6 +408,9 @@ class LinkBuilder {
   const BuildContext& context_;
   std::vector<std::uint32_t> numbers_;
   std::vector<std::uint32_t> order_;
+  RowFilter all_;
+  DeviceLists on_device_;
+  gpu::Devices* devices_ = nullptr;  ///< that may find candidates
   std::atomic<std::uint64_t> n_done_ = 0;
   Mutex mutex_;
   Result<> status_;

@@ -30,6 +30,9 @@ struct Links {
   [[nodiscard]] std::span<const std::uint32_t> of(std::uint32_t i) const {
     return std::span(rows).subspan(std::size_t{i} * degree, degree);
   }
+  [[nodiscard]] std::span<std::uint32_t> of(std::uint32_t i) {
+    return std::span(rows).subspan(std::size_t{i} * degree, degree);
+  }
 };
 
 /// The same links for any number of threads.

@@ -449,6 +449,15 @@ Decoded<std::vector<Query>> decode_prefetches(Element element, const Path& path)
   return prefetches;
 }
 
+Decoded<engine::DeviceChoice> decode_device(Element element, const Path& path) {
+  QV_TRY(const auto text, get_string(element, path));
+  if (text == "auto") return engine::DeviceChoice::kAuto;
+  if (text == "cpu") return engine::DeviceChoice::kCpu;
+  if (text == "gpu") return engine::DeviceChoice::kGpu;
+  return format_error(path,
+                      fmt::format("unknown variant `{}`, expected `auto`, `cpu` or `gpu`", text));
+}
+
 Decoded<engine::SearchParams> decode_search_params(Element element, const Path& path) {
   engine::SearchParams params;
   QV_TRY(const Object object, get_object(element, path));
@@ -469,6 +478,9 @@ Decoded<engine::SearchParams> decode_search_params(Element element, const Path& 
   }
   if (const auto quantization = find(object, "quantization")) {
     QV_TRY(decode_quantization(*quantization, path.member("quantization"), params));
+  }
+  if (const auto device = find(object, "device")) {
+    QV_TRY(params.device, decode_device(*device, path.member("device")));
   }
   if (const auto idf = find(object, "idf")) {
     QV_TRY(params.idf_corpus, decode_idf(*idf, path.member("idf")));

@@ -127,23 +127,24 @@ TEST(EstimateCost, ExactSearchesOfIndexedFieldsReadAllRows) {
 /// Finds nothing; its rows are on a device.
 class DeviceSearcher final : public index::Searcher {
  public:
-  explicit DeviceSearcher(std::uint64_t n_bytes) : n_bytes_(n_bytes) {}
+  DeviceSearcher(std::uint64_t n_bytes, std::size_t n_rows) : n_bytes_(n_bytes), n_rows_(n_rows) {}
   Result<> search(const index::PreparedQuery&, const index::AnyParams&, const index::RowFilter&,
                   const index::SearchContext&, index::TopK&, index::WorkCounters&) const override {
     return {};
   }
   std::uint64_t bytes_per_search() const override { return n_bytes_; }
   bool is_on_device() const override { return true; }
-  bool is_index_on_device(bool has_all_rows) const override { return has_all_rows; }
+  bool is_index_on_device(std::size_t n_live) const override { return n_live == n_rows_; }
   index::MemoryUse memory() const override { return {}; }
 
  private:
   const std::uint64_t n_bytes_;
+  const std::size_t n_rows_;
 };
 
 Segment on_device(const Segment& segment, std::uint64_t n_bytes, std::size_t field = 0) {
   auto data = std::make_shared<SegmentData>(*segment.data);
-  data->searchers[field] = std::make_shared<DeviceSearcher>(n_bytes);
+  data->searchers[field] = std::make_shared<DeviceSearcher>(n_bytes, data->n_rows);
   Segment moved = segment;
   moved.data = std::move(data);
   return moved;
@@ -152,13 +153,16 @@ Segment on_device(const Segment& segment, std::uint64_t n_bytes, std::size_t fie
 TEST(EstimateCost, MoreShareAPassIfNearlyAllRowsAreOnADevice) {
   const CollectionConfig config = numbers_config();
   const auto segments = NumbersWorld::segments(config);
-  const Query query = nearest_number("dot", 1, 3);
+  Query query = nearest_number("dot", 1, 3);
   const auto most = [&](std::vector<Segment> of) {
     return estimate_cost(snapshot_of(std::move(of)), query).most_together;
   };
   EXPECT_EQ(most(segments), QueryCost::kMostOnCpu);
   EXPECT_EQ(most({on_device(segments[0], 1), segments[1]}), QueryCost::kMostOnCpu);
   EXPECT_EQ(most({on_device(segments[0], 1 << 20), segments[1]}), QueryCost::kMostOnDevice);
+  query.params.device = DeviceChoice::kCpu;
+  EXPECT_EQ(most({on_device(segments[0], 1 << 20), segments[1]}), QueryCost::kMostOnCpu);
+  query.params.device = DeviceChoice::kGpu;
   EXPECT_EQ(most({on_device(segments[0], 1), on_device(segments[1], 1)}), QueryCost::kMostOnDevice);
 }
 

@@ -242,7 +242,7 @@ TEST(DecodeQuery, Everything) {
                       {"query":{"indices":[1],"values":[1]},"prefetch":{"query":[2]}}],
           "query":{"rrf":{"k":60,"weights":[1,2.5]}},"limit":3,"offset":4,
           "with_payload":["a","b.c"],"with_vectors":["x"],
-          "params":{"exact":true,"hnsw_ef":99,"indexed_only":true,"quantization":{"ignore":true},
+          "params":{"exact":true,"hnsw_ef":99,"device":"cpu","indexed_only":true,"quantization":{"ignore":true},
                     "seismic":{"heap_factor":0.5,"cut":8,"on":true,"mode":"a"}}})");
   ASSERT_TRUE(decoded) << decoded.error().text;
   ASSERT_EQ(decoded->prefetch.size(), 2U);
@@ -258,6 +258,7 @@ TEST(DecodeQuery, Everything) {
   EXPECT_EQ(decoded->with_vector.names, std::vector<std::string>{"x"});
   EXPECT_TRUE(decoded->params.exact);
   EXPECT_TRUE(decoded->params.indexed_only);
+  EXPECT_EQ(decoded->params.device, engine::DeviceChoice::kCpu);
   EXPECT_EQ(decoded->params.hnsw_ef, 99U);
   ASSERT_EQ(decoded->params.index.size(), 1U);
   EXPECT_EQ(quiver::to_string(decoded->params.index.at("seismic")),

@@ -31,7 +31,8 @@ CandidateSearch::CandidateSearch(CandidateCodes codes, Similarity similarity, st
       signs_(std::move(codes.signs)),
       similarity_(similarity),
       n_rows_(n_rows),
-      n_present_(n_present) {}
+      n_present_(n_present),
+      all_rows_(RowFilter::all(n_rows)) {}
 
 ListsSearchParams CandidateSearch::settled(ListsSearchParams params, std::size_t k) const {
   const auto wanted = static_cast<double>(std::max<std::size_t>(k, 10));
@@ -92,17 +93,22 @@ std::uint64_t CandidateSearch::bytes_per_search() const {
 
 Result<ListCandidates> CandidateSearch::find(const CandidateRequest& request) const {
   Scratch& scratch = own_scratch();
-  const Search search{request, rotate(request.vector, scratch.lines),
-                      selectivity(request.n_allowed), scratch};
-  bool is_conclusive = true;
-  if (search.selectivity < 1) {
-    QV_TRY(is_conclusive, scan_filtered(search));
-  } else {
-    QV_TRY(scan_unfiltered(search));
-  }
-  if (second_ && is_conclusive) refine(search);
-  return ListCandidates{scratch.rows, std::span(scratch.scores).first(scratch.rows.size()),
-                        is_conclusive};
+  const RotatedQuery query = rotate(request.vector, scratch.lines);
+  if (!scans_as_all(selectivity(request.n_allowed))) return find_filtered(request, query, scratch);
+  const CandidateRequest wider = of_all_rows(request);
+  CodeScan scan(wider.params.rerank, scratch.scan);
+  QV_TRY(scan_unfiltered({wider, query, 1, scratch}, scan));
+  return settle(request, query, scan.best(), scratch);
+}
+
+/// Makes candidates of the best codes of all rows.
+Result<ListCandidates> CandidateSearch::settle(const CandidateRequest& asked,
+                                               const RotatedQuery& query, const CodeHits& best,
+                                               Scratch& scratch) const {
+  collect_rows(best, scratch);
+  if (!drop_denied(asked, scratch)) return find_filtered(asked, query, scratch);
+  if (second_) refine({asked, query, 1, scratch});
+  return ListCandidates{scratch.rows, std::span(scratch.scores).first(scratch.rows.size()), true};
 }
 
 RotatedQuery CandidateSearch::rotate(std::span<const float> vector, QueryLines& lines) const {
@@ -130,21 +136,16 @@ std::span<const Probe> CandidateSearch::route(const Search& search,
                        scratch.route);
 }
 
-Result<> CandidateSearch::scan_unfiltered(const Search& search) const {
-  const auto& params = search.request.params;
-  CodeScan scan(params.rerank, search.scratch.scan);
-  const auto probes = route(search, params);
+Result<> CandidateSearch::scan_unfiltered(const Search& search, CodeScan& scan) const {
+  const auto probes = route(search, search.request.params);
   const auto first = probes.first(std::min(probes.size(), kListsBeforeStop));
   QV_TRY(scan_near_lists(search, first, scan));
   const auto rest = probes.subspan(first.size());
   if (!rest.empty()) {
     QV_TRY(scan_near_lists(search, near(search, probes.front(), rest, scan), scan));
   }
-  if (!probes.empty()) {
-    QV_TRY(scan_farther(search, probes.front(), probes.size(), probes.back().key, scan));
-  }
-  collect_rows(scan.best(), search.scratch);
-  return {};
+  if (probes.empty()) return {};
+  return scan_farther(search, probes.front(), probes.size(), probes.back().key, scan);
 }
 
 /// If the lists within the gap have few rows, others may have better ones: scans on, by falling

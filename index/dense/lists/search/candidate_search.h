@@ -84,8 +84,11 @@ class CandidateSearch {
   /// Receives the candidates of `requests[i]`, valid during the call, and the counters to use.
   using TakeCandidates =
       std::function<Result<>(std::size_t i, const ListCandidates& found, WorkCounters& work)>;
-  /// Finds the same rows as `find` for each of `requests`, none of which filters rows out. A list
-  /// that several requests scan is read once.
+  /// True if a filter of this selectivity allows so many rows that a search scans as one of all
+  /// rows does, for a few more of them, and then drops those that are denied.
+  [[nodiscard]] static bool scans_as_all(double selectivity);
+  /// Finds the same rows as `find` for each of `requests`, all of which scan as searches of all
+  /// rows do. A list that several requests scan is read once.
   Result<> find_each(std::span<const CandidateRequest> requests, const TakeCandidates& take) const;
   /// The same, each on its own, on all threads. Without an executor lists are shared.
   Result<> find_each_alone(std::span<const CandidateRequest> requests, Executor* executor,
@@ -123,6 +126,12 @@ class CandidateSearch {
   struct Visit;
 
   [[nodiscard]] std::size_t least_codes(std::size_t k) const;
+  [[nodiscard]] CandidateRequest of_all_rows(const CandidateRequest& asked) const;
+  [[nodiscard]] bool drop_denied(const CandidateRequest& asked, Scratch& scratch) const;
+  Result<ListCandidates> find_filtered(const CandidateRequest& asked, const RotatedQuery& query,
+                                       Scratch& scratch) const;
+  Result<ListCandidates> settle(const CandidateRequest& asked, const RotatedQuery& query,
+                                const CodeHits& best, Scratch& scratch) const;
   [[nodiscard]] std::span<const Probe> route(const Search& search,
                                              const ListsSearchParams& params) const;
   Result<std::vector<SharedSearch>> route_each(std::span<const CandidateRequest> requests,
@@ -146,7 +155,7 @@ class CandidateSearch {
                               CodeScan& scan) const;
   Result<> scan_near_lists(const Search& search, std::span<const Probe> probes,
                            CodeScan& scan) const;
-  Result<> scan_unfiltered(const Search& search) const;
+  Result<> scan_unfiltered(const Search& search, CodeScan& scan) const;
   Result<> scan_farther(const Search& search, Probe first, std::size_t n_near, float end,
                         CodeScan& scan) const;
   [[nodiscard]] std::size_t rows_of_depth(const Search& search) const;
@@ -185,6 +194,7 @@ class CandidateSearch {
   Similarity similarity_;
   std::uint32_t n_rows_;
   std::uint32_t n_present_;
+  RowFilter all_rows_;
 };
 
 }  // namespace quiver::index::dense

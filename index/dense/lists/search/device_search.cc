@@ -18,20 +18,20 @@ CandidateRequest with_counters(const CandidateRequest& asked, WorkCounters& work
           .n_allowed = asked.n_allowed,
           .most_bytes = asked.most_bytes,
           .cancel = asked.cancel,
-          .work = work,
-          .device = nullptr};
+          .work = work};
 }
 
 }  // namespace
 
 /// A search and what is known of it between two stages.
 struct CandidateSearch::AssistedSearch {
-  AssistedSearch(const CandidateRequest& asked, WorkCounters& work)
-      : request(with_counters(asked, work)), scan(asked.params.rerank, scan_memory) {}
+  AssistedSearch(const CandidateRequest& own, const CandidateRequest& of_all_rows)
+      : asked(own), wider(of_all_rows), scan(wider.params.rerank, scan_memory) {}
   AssistedSearch(const AssistedSearch&) = delete;
   AssistedSearch& operator=(const AssistedSearch&) = delete;
 
-  const CandidateRequest request;
+  const CandidateRequest asked;
+  const CandidateRequest wider;  ///< of all rows; what is scanned
   QueryLines lines;
   ScanScratch scan_memory;
   RotatedQuery query;
@@ -40,10 +40,11 @@ struct CandidateSearch::AssistedSearch {
   std::span<const Probe> next;      ///< those that the next stage scans
   std::vector<std::uint32_t> rows;  ///< candidates
   std::vector<float> scores;        ///< their estimates
+  bool is_found = false;            ///< the filter denies no more of them than of other rows
   ByteQuery byte_query;
 
   /// With the memory of the calling thread.
-  [[nodiscard]] Search on_this_thread() const { return {request, query, 1, own_scratch()}; }
+  [[nodiscard]] Search on_this_thread() const { return {wider, query, 1, own_scratch()}; }
 };
 
 CandidateSearch::Scratch& CandidateSearch::own_scratch() {
@@ -54,7 +55,11 @@ CandidateSearch::Scratch& CandidateSearch::own_scratch() {
 Result<> CandidateSearch::find_each_assisted(std::span<const CandidateRequest> requests,
                                              const DeviceHelp& help,
                                              const TakeCandidates& take) const {
-  if (requests.size() * bytes_per_search() < help.devices.min_bytes()) {
+  const auto ranks_many = [this](const CandidateRequest& request) {
+    return of_all_rows(request).params.rerank > gpu::kMaxHits;
+  };
+  const bool is_little = requests.size() * bytes_per_search() < help.devices.min_bytes();
+  if (is_little || std::ranges::any_of(requests, ranks_many)) {
     return find_each_alone(requests, help.executor, take);
   }
   for (std::size_t first = 0; first < requests.size(); first += gpu::kMaxQueries) {
@@ -62,7 +67,8 @@ Result<> CandidateSearch::find_each_assisted(std::span<const CandidateRequest> r
     std::vector<WorkCounters> work(some.size());
     std::vector<std::unique_ptr<AssistedSearch>> searches;
     for (std::size_t i = 0; i < some.size(); ++i) {
-      searches.push_back(std::make_unique<AssistedSearch>(some[i], work[i]));
+      const CandidateRequest own = with_counters(some[i], work[i]);
+      searches.push_back(std::make_unique<AssistedSearch>(own, of_all_rows(own)));
     }
     const auto take_one = [&](std::size_t i, const ListCandidates& found, WorkCounters& counters) {
       return take(first + i, found, counters);
@@ -100,24 +106,30 @@ Result<> CandidateSearch::find_together(std::span<const std::unique_ptr<Assisted
   QV_TRY(scan_next(searches, help));
   QV_TRY(try_each(help.executor, n, [&](std::size_t i) { return collect(*searches[i]); }));
   QV_TRY(const auto products, multiply_each(searches, help));
-  return try_each(help.executor, n, [&](std::size_t i) {
+  return try_each(help.executor, n, [&](std::size_t i) -> Result<> {
     AssistedSearch& assisted = *searches[i];
-    const Search search = assisted.on_this_thread();
-    auto& scratch = search.scratch;
+    const auto& asked = assisted.asked;
+    auto& scratch = own_scratch();
+    if (!assisted.is_found) {
+      QV_TRY(const auto found, find_filtered(asked, assisted.query, scratch));
+      return take(i, found, asked.work);
+    }
     scratch.rows = assisted.rows;
     scratch.scores = assisted.scores;
     std::swap(scratch.byte_query, assisted.byte_query);
-    if (second_) refine(search, products[i] ? products[i]->data() : nullptr);
+    if (second_) {
+      refine({asked, assisted.query, 1, scratch}, products[i] ? products[i]->data() : nullptr);
+    }
     const auto scores = std::span(scratch.scores).first(scratch.rows.size());
-    return take(i, {scratch.rows, scores, true}, assisted.request.work);
+    return take(i, {scratch.rows, scores, true}, asked.work);
   });
 }
 
 /// Routes the search; its first lists are next.
 Result<> CandidateSearch::begin(AssistedSearch& assisted) const {
-  QV_TRY(assisted.request.cancel.check());
-  assisted.query = rotate(assisted.request.vector, assisted.lines);
-  const auto probes = route(assisted.on_this_thread(), assisted.request.params);
+  QV_TRY(assisted.asked.cancel.check());
+  assisted.query = rotate(assisted.asked.vector, assisted.lines);
+  const auto probes = route(assisted.on_this_thread(), assisted.wider.params);
   assisted.probes.assign(probes.begin(), probes.end());
   assisted.next = std::span(assisted.probes).first(std::min(probes.size(), kListsBeforeStop));
   return {};
@@ -136,13 +148,13 @@ Result<> CandidateSearch::scan_next(std::span<const std::unique_ptr<AssistedSear
                                     const DeviceHelp& help) const {
   std::vector<DeviceScan> scans;
   for (const auto& assisted : searches) {
-    scans.push_back({&assisted->query, assisted->next, assisted->request.params.rerank});
+    scans.push_back({&assisted->query, assisted->next, assisted->wider.params.rerank});
   }
-  QV_TRY(const auto found, help.lists.scan(help.devices, scans, searches.front()->request.cancel));
+  QV_TRY(const auto found, help.lists.scan(help.devices, scans, searches.front()->asked.cancel));
   return try_each(help.executor, searches.size(), [&](std::size_t i) -> Result<> {
     AssistedSearch& assisted = *searches[i];
     if (!found[i]) return scan_lists(assisted.on_this_thread(), assisted.next, assisted.scan);
-    offer_found(*found[i], assisted.next, assisted.scan, assisted.request.work);
+    offer_found(*found[i], assisted.next, assisted.scan, assisted.asked.work);
     return {};
   });
 }
@@ -162,6 +174,8 @@ Result<> CandidateSearch::collect(AssistedSearch& assisted) const {
     QV_TRY(scan_farther(search, probes.front(), probes.size(), probes.back().key, assisted.scan));
   }
   collect_rows(assisted.scan.best(), search.scratch);
+  assisted.is_found = drop_denied(assisted.asked, search.scratch);
+  if (!assisted.is_found) return {};
   assisted.rows = search.scratch.rows;
   assisted.scores = search.scratch.scores;
   if (second_) assisted.byte_query.set(assisted.query.values, assisted.query.lost);
@@ -174,12 +188,12 @@ Result<gpu::Products> CandidateSearch::multiply_each(
   if (!second_) return gpu::Products(searches.size());
   std::vector<gpu::ProductQuery> queries;
   for (const auto& assisted : searches) {
-    const bool is_refined = assisted->rows.size() > n_rescored(assisted->request);
+    const bool is_refined = assisted->rows.size() > n_rescored(assisted->asked);
     queries.push_back(
         {assisted->byte_query.values, is_refined ? std::span<const std::uint32_t>(assisted->rows)
                                                  : std::span<const std::uint32_t>()});
   }
-  return help.lists.multiply(help.devices, queries, searches.front()->request.cancel);
+  return help.lists.multiply(help.devices, queries, searches.front()->asked.cancel);
 }
 
 /// Scans on a device what is worth it; false if the CPU is to scan.

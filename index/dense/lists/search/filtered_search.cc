@@ -68,6 +68,21 @@ constexpr double kWatchedRows = 32;
 /// Of `stop`, if lists are no guide but sign codes of all allowed rows would take too long.
 constexpr double kStopFactorIfMisled = 1.9;
 
+/// Filters that allow at least this share of the rows are searched as if they allowed all.
+constexpr double kLooseShare = 0.8;
+/// The number of allowed ones among n random rows differs from its mean by no more than so many
+/// deviations, nearly always.
+constexpr double kDeviationsOfShare = 3;
+
+double spread_of_allowed(double n, double share) {
+  return kDeviationsOfShare * std::sqrt(n * share * (1 - share));
+}
+
+/// Of so many random rows at least `n` are allowed.
+double rows_with_allowed(double n, double share) {
+  return std::ceil((n + spread_of_allowed(n / share, share)) / share);
+}
+
 }  // namespace
 
 /// How far a scan of lists by falling key has come.
@@ -75,6 +90,57 @@ struct CandidateSearch::Progress {
   std::size_t n_lists = 0;
   float least = -kWholeReach;  ///< lists with keys below have no better rows
 };
+
+bool CandidateSearch::scans_as_all(double selectivity) { return selectivity >= kLooseShare; }
+
+/// The same request of all rows, for so many that about as many allowed ones are among them.
+CandidateRequest CandidateSearch::of_all_rows(const CandidateRequest& asked) const {
+  const double share = selectivity(asked.n_allowed);
+  ListsSearchParams params = asked.params;
+  widen(params, share);
+  const auto k = static_cast<std::size_t>(rows_with_allowed(static_cast<double>(asked.k), share));
+  const double rerank = std::min(1e6, rows_with_allowed(params.rerank, share));
+  params.rerank =
+      std::max(static_cast<std::uint32_t>(rerank), static_cast<std::uint32_t>(least_codes(k)));
+  return {.vector = asked.vector,
+          .k = k,
+          .params = params,
+          .filter = all_rows_,
+          .n_allowed = n_present_,
+          .cancel = asked.cancel,
+          .work = asked.work,
+          .device = asked.device};
+}
+
+/// Drops the denied ones of the rows that a search of all rows found. False if these are so many
+/// that the filter denies near rows: other lists may have better ones.
+bool CandidateSearch::drop_denied(const CandidateRequest& asked, Scratch& scratch) const {
+  if (asked.filter.allows_all()) return true;
+  auto& rows = scratch.rows;
+  const auto n_found = static_cast<double>(rows.size());
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::uint32_t row = rows[i];
+    rows[n] = row;
+    scratch.scores[n] = scratch.scores[i];
+    n += row < asked.filter.n_rows() && asked.filter.allows(row) ? 1 : 0;
+  }
+  rows.resize(n);
+  const double share = selectivity(asked.n_allowed);
+  return static_cast<double>(n) + spread_of_allowed(n_found, share) >=
+         kLeastKeptShare * share * n_found;
+}
+
+/// Candidates of a search that scans until allowed rows are near enough.
+Result<ListCandidates> CandidateSearch::find_filtered(const CandidateRequest& asked,
+                                                      const RotatedQuery& query,
+                                                      Scratch& scratch) const {
+  const Search search{asked, query, selectivity(asked.n_allowed), scratch};
+  QV_TRY(const bool is_conclusive, scan_filtered(search));
+  if (second_ && is_conclusive) refine(search);
+  return ListCandidates{scratch.rows, std::span(scratch.scores).first(scratch.rows.size()),
+                        is_conclusive};
+}
 
 /// Scans lists by falling key until the next key is too far below the kept rows for a list with
 /// better ones (`stop` in params.h). The kept rows are allowed, so the number of lists grows as far

@@ -68,19 +68,19 @@ Result<> CandidateSearch::find_each(std::span<const CandidateRequest> requests,
   std::size_t n_done = 0;
   while (n_done < requests.size()) {
     const auto some = first_of(requests.subspan(n_done), lists_.facts().padded_dim);
-    QV_TRY(auto searches, route_each(some, scratch, shared));
+    std::vector<CandidateRequest> wider;
+    for (const CandidateRequest& request : some) wider.push_back(of_all_rows(request));
+    QV_TRY(auto searches, route_each(wider, scratch, shared));
     QV_TRY(scan_each(searches, shared));
     visit_later(searches, shared);
     QV_TRY(scan_each(searches, shared));
-    for (auto& [search, scan, first, n_near, last, n_later] : searches) {
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      auto& [search, scan, first, n_near, last, n_later] = searches[i];
       if (n_near != 0) QV_TRY(scan_farther(search, first, n_near, last, scan));
-      collect_rows(scan.best(), scratch);
-      if (second_) refine(search);
-      const auto scores = std::span(scratch.scores).first(scratch.rows.size());
-      auto& work = search.request.work;
-      QV_TRY(take(n_done++, {scratch.rows, scores, true}, work));
+      QV_TRY(const auto found, settle(some[i], search.query, scan.best(), scratch));
+      QV_TRY(take(n_done++, found, some[i].work));
     }
-    if (!std::all_of(some.begin(), some.end(), is_kept)) shared.memory.clear();
+    if (!std::ranges::all_of(wider, is_kept)) shared.memory.clear();
   }
   return {};
 }

@@ -36,10 +36,12 @@ struct Rows {
     lists.emplace(std::move(files->candidates));
     source.emplace(column, lists->transform());
   }
-  [[nodiscard]] dense::Links links(Executor* executor = nullptr) const {
+  [[nodiscard]] dense::Links links(Executor* executor = nullptr,
+                                   gpu::Devices* devices = nullptr) const {
     const Cancel cancel;
-    const auto found =
-        dense::choose_links(*source, *lists, {.degree = 16}, {executor, cancel, kSeed, nullptr});
+    BuildContext context{executor, cancel, kSeed, nullptr};
+    context.devices = devices;
+    const auto found = dense::choose_links(*source, *lists, {.degree = 16}, context);
     EXPECT_TRUE(found) << found.error().to_string();
     return *found;
   }

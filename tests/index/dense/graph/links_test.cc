@@ -9,6 +9,7 @@
 #include "index/dense/lists/search/lists_files.h"
 #include "tests/index/dense/dense_support.h"
 #include "tests/index/dense/graph/graph_support.h"
+#include "tests/index/device_support.h"
 
 namespace quiver::index::testing {
 namespace {
@@ -82,6 +83,39 @@ TEST(GraphLinks, SomeRowLinksToEachRow) {
   const auto links = rows.links();
   const std::set<std::uint32_t> targets(links.rows.begin(), links.rows.end());
   EXPECT_EQ(targets.size(), 2000U);
+}
+
+/// With a device, whatever fails on it, and however late the lists are there.
+TEST(GraphLinks, AreTheSameWithADevice) {
+  Random random(kSeed);
+  Clumps clumps(dense_schema(24, Metric::kEuclid), 10, random);
+  const Rows rows(clumps.column(4000, 0.95, 0.05));
+  const auto wanted = rows.links();
+  Executor executor(3, "test");
+  for (const std::string name :
+       {"emulated", "emulated:lost@30", "emulated:not@25", "emulated:no_memory@10"}) {
+    const auto devices = open_emulated(name);
+    ASSERT_NE(devices, nullptr);
+    for (Executor* helper : {static_cast<Executor*>(nullptr), &executor}) {
+      EXPECT_EQ(rows.links(helper, devices.get()).rows, wanted.rows) << name;
+    }
+    const std::uint64_t n_queries = devices->report().devices[0].n_queries;
+    EXPECT_GE(n_queries, name == "emulated" ? 1000U : 0U);
+  }
+}
+
+TEST(GraphLinks, DevicesHelpBuildsOnlyIfTheyMay) {
+  Random random(kSeed);
+  Clumps clumps(dense_schema(24), 10, random);
+  const Rows rows(clumps.column(1000));
+  gpu::Options options;
+  options.devices = "emulated";
+  options.min_bytes = 0;
+  options.do_help_builds = false;
+  const auto devices = gpu::Devices::open(options).value();
+  EXPECT_EQ(rows.links(nullptr, devices.get()).rows, rows.links().rows);
+  devices->wait_for_loading();
+  EXPECT_EQ(devices->report().devices[0].n_parts, 0U);
 }
 
 TEST(GraphLinks, ABuildThatIsCancelledStops) {

@@ -47,7 +47,7 @@ TEST_P(IvfSearch, HitsWithADeviceAreThoseOfTheCpu) {
     const IvfIndex index(clumps.column(4000, 1, 0.3), build);
     const auto devices = open_emulated();
     const std::uint32_t n_rows = index.column.n_rows;
-    EXPECT_FALSE(index.searcher->is_index_on_device(true));
+    EXPECT_FALSE(index.searcher->is_index_on_device(n_rows));
     for (const KeyValues& values :
          {KeyValues{}, KeyValues{{"effort", std::int64_t{1000}}}, KeyValues{{"gap", 1e6}},
           KeyValues{{"nprobe", std::int64_t{3}}}, KeyValues{{"gap", 0.01}}}) {
@@ -57,7 +57,7 @@ TEST_P(IvfSearch, HitsWithADeviceAreThoseOfTheCpu) {
       for (int round = 0; round < 2; ++round) {
         for (Executor* helper : {static_cast<Executor*>(nullptr), &executor}) {
           const std::uint64_t before = n_list_queries(*devices);
-          const bool is_there = index.searcher->is_index_on_device(true);
+          const bool is_there = index.searcher->is_index_on_device(n_rows);
           WorkCounters work;
           expect_same_answer(
               ask_lists(*index.searcher, question, devices.get(), true, helper, &work), wanted);
@@ -72,10 +72,47 @@ TEST_P(IvfSearch, HitsWithADeviceAreThoseOfTheCpu) {
           }
           devices->wait_for_loading();
         }
-        EXPECT_TRUE(index.searcher->is_index_on_device(true));
-        EXPECT_FALSE(index.searcher->is_index_on_device(false));
+        EXPECT_TRUE(index.searcher->is_index_on_device(n_rows));
+        EXPECT_FALSE(index.searcher->is_index_on_device(n_rows * 7 / 10));
       }
       expect_same_answer(ask_lists(*index.searcher, question, devices.get(), false), wanted);
+    }
+  }
+}
+
+/// Deleted rows, and filters that allow most rows, at random or not where the queries are.
+TEST_P(IvfSearch, LooseFiltersWithADevice) {
+  Random random(kIvfSeed);
+  Executor executor(3, "compute");
+  Clumps clumps(schema(40), 10, random);
+  const IvfIndex index(clumps.column(4000, 0.98, 0.3), {{"graph", std::string("never")}});
+  const std::uint32_t n_rows = index.column.n_rows;
+  const auto devices = open_emulated();
+  Question question = list_question(clumps, 40, n_rows);
+  ask_lists(*index.searcher, question, devices.get(), true);
+  devices->wait_for_loading();
+  for (const double share : {0.999, 0.9, 0.81, 0.7}) {
+    for (const bool is_random : {true, false}) {
+      SCOPED_TRACE(std::to_string(share) + (is_random ? " at random" : " but the nearest"));
+      question.allowed = random_rows(n_rows, is_random ? share : 1, random);
+      if (!is_random) {
+        const auto n_denied = static_cast<std::size_t>((1 - share) * n_rows);
+        for (const Hit& hit : index.exact(question.queries[0], RowFilter::all(n_rows), n_denied)) {
+          question.allowed.reset(hit.row);
+        }
+      }
+      const auto wanted = ask_lists(*index.searcher, question, nullptr, false);
+      for (Executor* helper : {static_cast<Executor*>(nullptr), &executor}) {
+        const std::uint64_t before = n_list_queries(*devices);
+        expect_same_answer(ask_lists(*index.searcher, question, nullptr, true, helper), wanted);
+        expect_same_answer(ask_lists(*index.searcher, question, devices.get(), true, helper),
+                           wanted);
+        expect_same_answer(ask_lists(*index.searcher, question, devices.get(), false), wanted);
+        // Some searches of u8 rows are exact.
+        if (GetParam().dtype != DType::kU8 && share > 0.8) {
+          EXPECT_GE(n_list_queries(*devices) - before, 30U);
+        }
+      }
     }
   }
 }
@@ -129,9 +166,27 @@ TEST(DeviceLists, TheCpuChecksWhatIsNamed) {
     EXPECT_GE(report.n_checked, 3U);
     // A call may have several jobs: one that ended before the third difference is checked after it.
     EXPECT_GE(report.n_different, name == "emulated" ? 0U : 3U);
-    if (name == "emulated") EXPECT_EQ(report.n_different, 0U);
+    if (name == "emulated") {
+      EXPECT_EQ(report.n_different, 0U);
+    }
     EXPECT_EQ(report.is_lost, name != "emulated");
     expect_same_answer(ask_lists(*searcher, question, devices.get(), true), wanted);
+  }
+}
+
+TEST(DeviceLists, ATenthFitsTheDevice) {
+  Random random(kIvfSeed);
+  Clumps clumps(dense_schema(32), 10, random);
+  std::vector<Contender> contenders;
+  for (int i = 0; i < 20; ++i) {
+    const KeyValues build = {{"graph", std::string("never")}};
+    Contender one{
+        std::make_shared<IvfIndex>(clumps.column(800), build), list_question(clumps, 12, 800), {}};
+    one.wanted = ask_lists(*one.index->searcher, one.question, nullptr, false);
+    contenders.push_back(std::move(one));
+  }
+  for (const std::string name : {"emulated", "emulated:lost@300", "emulated:no_memory@20"}) {
+    expect_same_answers_from_a_small_device(contenders, name);
   }
 }
 
@@ -144,7 +199,7 @@ TEST(DeviceLists, WhatIsSmallStaysOnTheCpu) {
   const auto devices = open_emulated("emulated", 0, 8 << 20);
   ask_lists(*index.searcher, question, devices.get(), true);
   devices->wait_for_loading();
-  EXPECT_FALSE(index.searcher->is_index_on_device(true));
+  EXPECT_FALSE(index.searcher->is_index_on_device(1500));
   EXPECT_EQ(devices->report().devices[0].n_parts, 0U);
 }
 

@@ -71,6 +71,26 @@ class IvfSample : public ::testing::Test {
 
 constexpr double kShares[] = {0.97, 0.5, 0.1, 0.01, 0.001};
 
+/// Filters that allow most rows: at random, but not the nearest rows, or but every other of these.
+TEST_F(IvfSample, LooseFiltersLoseNothing) {
+  const double unfiltered = unfiltered_recall();
+  Random random(kIvfSeed);
+  for (const double share : {0.999, 0.95, 0.85, 0.8}) {
+    const auto n_denied = static_cast<std::size_t>((1 - share) * n_rows());
+    const double at_random =
+        recall({}, [&](std::size_t) { return random_rows(n_rows(), share, random); });
+    EXPECT_GE(at_random, unfiltered - 0.01) << share;
+    for (const std::size_t step : {1, 2}) {
+      const double without_near = recall({}, [&](std::size_t query) {
+        Bitset allowed(n_rows(), true);
+        for (std::size_t i = 0; i < n_denied; ++i) allowed.reset(order_[query][i * step]);
+        return allowed;
+      });
+      EXPECT_GE(without_near, unfiltered - 0.04) << share << " step " << step;
+    }
+  }
+}
+
 /// Both sides: what is lost is a fault, and what is won should be known.
 TEST_F(IvfSample, DefaultsHaveTheRecordedRecall) {
   n_lists_ = 0;
