@@ -226,7 +226,8 @@ Result<> Devices::open_devices() {
   const std::int32_t n = module_->api().n_devices(why, sizeof why);
   if (n <= 0) return fail(Code::kFailedPrecondition, fmt::format("no device: {}", why));
   std::vector<std::int32_t> numbers;
-  if (options_.devices == "auto" || module_path_ == "emulated") {
+  const bool are_named = options_.devices != "auto" && module_path_ != "emulated";
+  if (!are_named) {
     for (std::int32_t i = 0; i < n; ++i) numbers.push_back(i);
   } else {
     QV_TRY(numbers, parse_numbers(options_.devices));
@@ -236,10 +237,16 @@ Result<> Devices::open_devices() {
       return fail(Code::kFailedPrecondition,
                   fmt::format("gpu.devices names device {}, but there are {}", number, n));
     }
-    QV_TRY(auto device, Device::open(*module_, number, {options_.memory_bytes, options_.job_time}));
-    log_info("device {} is {}, {} MiB for rows", number, device->name(),
-             device->memory_bytes() >> 20);
-    devices_.push_back(std::move(device));
+    auto device = Device::open(*module_, number, {options_.memory_bytes, options_.job_time});
+    if (device) {
+      log_info("device {} is {}, {} MiB for rows", number, (*device)->name(),
+               (*device)->memory_bytes() >> 20);
+      devices_.push_back(*std::move(device));
+    } else if (are_named || (devices_.empty() && number == n - 1)) {
+      return fail(device.error());
+    } else {
+      log_warning("{}: the others are used", device.error().message());
+    }
   }
   return {};
 }
@@ -351,7 +358,13 @@ template <class Rows>
 std::shared_ptr<const Part> Devices::part_for(Slot& slot, const Rows& rows, Fallback& why) {
   using State = Slot::Content::State;
   const auto content = slot.content();
+  std::shared_ptr<const Part> lost;
   MutexLock lock(content->mutex);
+  if (content->state == State::kPresent && content->part->device().is_lost()) {
+    // Another device may take its place.
+    lost.swap(content->part);
+    content->state = State::kAbsent;
+  }
   if (content->state == State::kPresent) {
     content->last_use_ms = now_ms();
     return content->part;

@@ -43,7 +43,8 @@ inline constexpr float kSecondCodeDeviations = 4;
 // ---
 
 /// If a filter allows more than this share of rows, rows are tested after they were found, and a
-/// graph is walked. Otherwise rows are tested before they are scored, and lists are scanned.
+/// graph is walked, or lists are scanned as without a filter. Otherwise rows are tested before they
+/// are scored.
 inline constexpr double kTestFoundRowsAbove = 0.5;
 /// A random filter of selectivity s takes s^kFilteredListsExponent times as many lists.
 inline constexpr double kFilteredListsExponent = -0.57;

@@ -111,9 +111,9 @@ class Searcher {
   [[nodiscard]] virtual std::uint64_t bytes_per_exact_search() const { return bytes_per_search(); }
   /// True if a device answers exact searches now, hundreds of them in about the time of one.
   [[nodiscard]] virtual bool is_on_device() const { return false; }
-  /// True if a device helps with groups of searches by the index now, `n_live` of whose rows are
-  /// not deleted.
-  [[nodiscard]] virtual bool is_index_on_device(std::size_t /*n_live*/) const { return false; }
+  /// True if a device helps with groups of searches by the index now, whose filter allows
+  /// `n_allowed` of the rows that have a vector.
+  [[nodiscard]] virtual bool is_index_on_device(std::size_t /*n_allowed*/) const { return false; }
   [[nodiscard]] virtual MemoryUse memory() const = 0;
   /// Each row with a vector once, similar ones near one another: searches for them in this order
   /// read the same memory. Empty: no such order is known.

@@ -1,7 +1,6 @@
-// Exact searches of rows and of documents of tokens, and searches of lists of codes and of
-// postings, with a device
-// beside those of the CPU: the same hits bit for bit, and the time. Prints one JSON object a line;
-// exit status 1 if a hit differs, 2 if there is no device.
+// Exact searches of rows and of documents of tokens, searches of lists of codes and of postings,
+// and builds of graphs, with a device beside those of the CPU: the same hits bit for bit, and the
+// time. Prints one JSON object a line; exit status 1 if a hit differs, 2 if there is no device.
 //
 //   gpu_check DEVICES MODULE N_ROWS [ROWS QUERIES]
 //
@@ -422,6 +421,13 @@ Result<Values> read_values(const std::string& path, std::size_t n_rows) {
   return values;
 }
 
+std::size_t time_graph(gpu::Devices& devices, std::size_t n_rows) {
+  constexpr std::size_t kDim = 384;
+  std::mt19937 random(kSeed);
+  const auto rows = clumps(n_rows, kDim, n_rows / 1000 + 1, random);
+  return time_builds(devices, column_of(rows, n_rows, DType::kF32, Metric::kDot));
+}
+
 /// A set of three files (dataset/vectors.h).
 bool is_sparse(const std::string& path) {
   return std::filesystem::exists(path + ".indptr.npy") ||
@@ -442,6 +448,7 @@ Result<std::size_t> run(gpu::Devices& devices, std::size_t n_rows,
       }
     }
     different += time_lists(devices, n_rows);
+    different += time_graph(devices, std::min<std::size_t>(n_rows, 100'000));
     different += time_sums(devices, n_rows / 4);
     // 25 GB of tokens for a million documents would take too long to make.
     different += time_documents(devices, n_rows / 10);

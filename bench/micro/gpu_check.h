@@ -35,4 +35,8 @@ void print_equality(const std::string& step, std::size_t n_shapes, std::uint64_t
 [[nodiscard]] Result<std::size_t> time_sums(gpu::Devices& devices, std::size_t n_documents,
                                             const std::string& rows, const std::string& queries);
 
+/// Builds an index with a graph over the column, which takes minutes for a million rows; returns
+/// the number of files that differ.
+[[nodiscard]] std::size_t time_builds(gpu::Devices& devices, const index::FieldColumn& column);
+
 }  // namespace quiver::bench

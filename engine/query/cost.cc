@@ -62,7 +62,11 @@ bool is_for_device(const Segment& segment, std::size_t field, const Query& query
   const bool ranks_few =
       n_ranked(query) <= kMostByIndex && query.params.index.empty() && !query.params.oversampling;
   if ((!is_scan || is_sparse) && !ranks_few) return false;
-  if (!is_scan) return searcher.is_index_on_device(segment.n_live());
+  if (!is_scan) {
+    // Deleted rows may all have had a vector.
+    const std::uint32_t n_present = data.fields[field].n_present;
+    return searcher.is_index_on_device(n_present - std::min(n_present, segment.n_deleted));
+  }
   if (!searcher.is_on_device()) return false;
   const auto& column = data.fields[field];
   if (column.schema.kind != FieldKind::kMulti) return true;

@@ -29,6 +29,8 @@ namespace {
 struct World {
   quiver::Mutex mutex;
   std::set<const void*> objects QV_GUARDED_BY(mutex);
+  std::atomic<std::int32_t> n_devices = 1;
+  std::atomic<std::int32_t> lost = -1;  ///< number of the device that is lost; -1: none
   std::atomic<std::uint64_t> n_calls = 0;
   std::atomic<std::uint64_t> n_jobs = 0;
   std::atomic<std::uint64_t> fails_at = 0;  ///< 0: never
@@ -59,10 +61,12 @@ struct Counted {
 }  // namespace
 
 struct qv_device {
+  std::int32_t number = 0;
   Counted counted;
 };
 
 struct qv_part {
+  std::int32_t device = 0;
   qv_part_shape shape = {};
   quiver::gpu::emulated::StoredRows rows;
   quiver::gpu::emulated::StoredDocuments documents;
@@ -73,6 +77,7 @@ struct qv_part {
 };
 
 struct qv_lane {
+  std::int32_t device = 0;
   std::function<bool()> step;  ///< does some of the job; true when it is done. Empty: no job
   bool hangs = false;
   Counted counted;
@@ -83,24 +88,35 @@ namespace {
 
 constexpr std::uint64_t kMemoryBytes = 1ULL << 30;
 
-/// What this call returns; QV_DONE: it is done as usual.
-qv_status next_status() {
+/// What this call to a device returns; QV_DONE: it is done as usual.
+qv_status next_status(std::int32_t device) {
   const std::uint64_t call = ++world.n_calls;
-  const std::uint64_t at = world.fails_at;
   const qv_status status = world.status;
-  const bool fails = at != 0 && (call == at || (status == QV_LOST && call > at));
+  bool fails = call == world.fails_at;
+  if (fails && status == QV_LOST) world.lost = device;
+  fails = fails || world.lost == device;
   last_error = fails ? "the emulated device was told to fail" : "";
   return fails ? status : QV_DONE;
 }
 
 template <class T>
-qv_status make(T** out) {
-  const qv_status status = next_status();
+qv_status make(std::int32_t device, T** out) {
+  const qv_status status = next_status(device);
   if (status == QV_DONE) *out = new T;
   return status;
 }
 
-qv_status open_device(std::int32_t /*number*/, qv_device** out) { return make(out); }
+qv_status open_device(std::int32_t number, qv_device** out) {
+  const qv_status status = make(number, out);
+  if (status == QV_DONE) (*out)->number = number;
+  return status;
+}
+
+qv_status make_lane(qv_device* device, qv_lane** out) {
+  const qv_status status = make(device->number, out);
+  if (status == QV_DONE) (*out)->device = device->number;
+  return status;
+}
 
 void write_facts(qv_device* /*device*/, qv_device_facts* out) {
   std::snprintf(out->name, sizeof out->name, "emulated");
@@ -139,9 +155,10 @@ void make_room(const qv_part_shape& shape, StoredRuns& runs) {
   runs.places.resize(shape.n_facts);
 }
 
-qv_status make_part(qv_device* /*device*/, const qv_part_shape* shape, qv_part** out) {
-  const qv_status status = make(out);
+qv_status make_part(qv_device* device, const qv_part_shape* shape, qv_part** out) {
+  const qv_status status = make(device->number, out);
   if (status != QV_DONE) return status;
+  (*out)->device = device->number;
   (*out)->shape = *shape;
   switch (static_cast<qv_part_kind>(shape->kind)) {
     case QV_ROWS:
@@ -195,25 +212,25 @@ void* facts_of(qv_part& part) {
   return part.runs.places.data();
 }
 
-qv_status put(void* to, std::uint64_t first, std::uint64_t n, std::uint64_t size,
-              const void* from) {
-  const qv_status status = next_status();
+qv_status put(std::int32_t device, void* to, std::uint64_t first, std::uint64_t n,
+              std::uint64_t size, const void* from) {
+  const qv_status status = next_status(device);
   if (status == QV_DONE) std::memcpy(static_cast<char*>(to) + first * size, from, n * size);
   return status;
 }
 
 qv_status put_items(qv_part* part, std::uint64_t first, std::uint64_t n, const void* items) {
-  return put(items_of(*part), first, n, part->shape.stride, items);
+  return put(part->device, items_of(*part), first, n, part->shape.stride, items);
 }
 
 qv_status put_facts(qv_part* part, std::uint64_t first, std::uint64_t n, const void* facts) {
   const auto kind = static_cast<qv_part_kind>(part->shape.kind);
-  return put(facts_of(*part), first, n, fact_bytes(kind), facts);
+  return put(part->device, facts_of(*part), first, n, fact_bytes(kind), facts);
 }
 
 /// Every byte is set, so that nothing relies on zeros.
-void* take_pinned(qv_device* /*device*/, std::uint64_t n_bytes) {
-  if (next_status() != QV_DONE) return nullptr;
+void* take_pinned(qv_device* device, std::uint64_t n_bytes) {
+  if (next_status(device->number) != QV_DONE) return nullptr;
   void* const memory = std::aligned_alloc(256, (n_bytes + 255) / 256 * 256);
   if (memory == nullptr) return nullptr;
   add_object(memory);
@@ -238,7 +255,7 @@ void spoil(const qv_sums& job) { job.n_found[0] = 0; }
 
 template <class Pass, class Job, class Stored>
 qv_status start(qv_lane* lane, const Job& job, const Stored& stored) {
-  const qv_status status = next_status();
+  const qv_status status = next_status(lane->device);
   if (status != QV_DONE) return status;
   lane->hangs = ++world.n_jobs == world.hangs_at;
   const auto pass = std::make_shared<Pass>(job, stored);
@@ -273,7 +290,7 @@ qv_status start_sums(qv_lane* lane, const qv_sums* job) {
 
 /// Works instead of waiting. A job that hangs does nothing.
 qv_status wait_for_job(qv_lane* lane, std::uint32_t us) {
-  const qv_status status = next_status();
+  const qv_status status = next_status(lane->device);
   if (status != QV_DONE) {
     lane->step = nullptr;
     return status;
@@ -295,7 +312,7 @@ constexpr qv_gpu_api kApi = {
     .size = sizeof(qv_gpu_api),
     .abi = QV_GPU_ABI,
     .build = "emulated on the CPU, for tests",
-    .n_devices = [](char*, std::size_t) -> std::int32_t { return 1; },
+    .n_devices = [](char*, std::size_t) -> std::int32_t { return world.n_devices; },
     .open = open_device,
     .close = [](qv_device* device) { delete device; },
     .facts = write_facts,
@@ -305,7 +322,7 @@ constexpr qv_gpu_api kApi = {
     .part_free = [](qv_part* part) { delete part; },
     .pinned = take_pinned,
     .unpin = free_pinned,
-    .lane_make = [](qv_device*, qv_lane** out) { return make(out); },
+    .lane_make = make_lane,
     .lane_free = [](qv_lane* lane) { delete lane; },
     .dense = start_dense,
     .documents = start_documents,
@@ -319,7 +336,8 @@ constexpr qv_gpu_api kApi = {
 Result<> bad_option(const std::string& option) {
   return fail(Code::kInvalidArgument,
               fmt::format("gpu.devices is `{}`: an emulated device fails by `emulated:STATUS@N`, "
-                          "with not, no_memory, lost, hang or wrong, and N from 1",
+                          "with not, no_memory, lost, hang or wrong, and N from 1; "
+                          "`emulated*2` is two, of up to 8",
                           option));
 }
 
@@ -330,6 +348,12 @@ const qv_gpu_api* api(std::uint32_t abi) { return abi == QV_GPU_ABI ? &kApi : nu
 Result<> set_faults(const std::string& option) {
   std::string_view rest = option;
   rest.remove_prefix(std::min(rest.size(), std::string_view("emulated").size()));
+  std::int32_t n_devices = 1;
+  if (rest.starts_with('*')) {
+    n_devices = rest.size() > 1 ? rest[1] - '0' : 0;
+    if (n_devices < 1 || n_devices > 8) return bad_option(option);
+    rest.remove_prefix(2);
+  }
   std::uint64_t at = rest.empty() ? 0 : 1;
   if (!rest.empty() && !rest.starts_with(':')) return bad_option(option);
   auto status = rest.substr(rest.empty() ? 0 : 1);
@@ -346,6 +370,8 @@ Result<> set_faults(const std::string& option) {
   const bool is_known =
       hangs || is_wrong || status == "not" || status == "no_memory" || status == "lost";
   if (!rest.empty() && !is_known) return bad_option(option);
+  world.n_devices = n_devices;
+  world.lost = -1;
   world.n_calls = 0;
   world.n_jobs = 0;
   world.hangs_at = hangs ? at : 0;

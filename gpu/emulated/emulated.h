@@ -16,10 +16,11 @@ namespace quiver::gpu::emulated {
 [[nodiscard]] const qv_gpu_api* api(std::uint32_t abi);
 
 /// What the next devices do, as an option says it: "emulated"; "emulated:STATUS@N", where the N-th
-/// call (from 1) that returns a status, and for `lost` each one after it, returns `not`,
-/// `no_memory` or `lost`; or "emulated:hang@N", where the N-th job never ends; or
+/// call (from 1) that returns a status, and for `lost` each one after it to the same device,
+/// returns `not`, `no_memory` or `lost`; or "emulated:hang@N", where the N-th job never ends; or
 /// "emulated:wrong@N", where it and all later jobs name nothing for their first query, as memory
-/// that lost bits may do. "emulated:lost" alone stands for @1. kInvalidArgument.
+/// that lost bits may do. "emulated:lost" alone stands for @1. "emulated*3", and so on, are several
+/// devices. kInvalidArgument.
 Result<> set_faults(const std::string& option);
 
 /// Calls that returned a status since `set_faults`.

@@ -227,6 +227,7 @@ Result<> DenseSearcher::search_together(const Call& call,
       QV_TRY(search_by(ways, call, *queries[i], request, *results[i]));
       continue;
     }
+    request.most_bytes = ways.sure_bytes();
     requests.push_back(request);
     numbers.push_back(i);
   }
@@ -309,6 +310,12 @@ double DenseSearcher::exact_bytes(std::size_t n_allowed) const {
 
 std::vector<std::uint32_t> DenseSearcher::rows_by_nearness() const {
   return lists().rows_by_list(column_.n_rows);
+}
+
+bool DenseSearcher::is_index_on_device(std::size_t n_allowed) const {
+  if (files_.trial.effort == 0) return flat_.is_on_device();
+  return !files_.graph && CandidateSearch::scans_as_all(files_.lists.selectivity(n_allowed)) &&
+         on_device_.do_pay(files_.lists.bytes_per_search());
 }
 
 std::uint64_t DenseSearcher::bytes_per_search() const {

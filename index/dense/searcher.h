@@ -35,10 +35,7 @@ class DenseSearcher final : public Searcher {
     return flat_.bytes_per_search();
   }
   [[nodiscard]] bool is_on_device() const override { return flat_.is_on_device(); }
-  [[nodiscard]] bool is_index_on_device(std::size_t n_live) const override {
-    return !files_.graph && CandidateSearch::scans_as_all(files_.lists.selectivity(n_live)) &&
-           on_device_.do_pay(files_.lists.bytes_per_search());
-  }
+  [[nodiscard]] bool is_index_on_device(std::size_t n_allowed) const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), files_.n_bytes}; }
   [[nodiscard]] Description describe() const override;
   [[nodiscard]] const Partition& lists() const { return files_.lists.lists(); }

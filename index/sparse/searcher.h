@@ -48,7 +48,7 @@ class SparseSearcher final : public Searcher {
   }
   [[nodiscard]] bool is_on_device() const override { return on_device_.do_pay(bytes_per_search()); }
   /// Blocks are searched on the CPU.
-  [[nodiscard]] bool is_index_on_device(std::size_t /*n_live*/) const override {
+  [[nodiscard]] bool is_index_on_device(std::size_t /*n_allowed*/) const override {
     return !parts_.blocks && is_on_device();
   }
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), parts_.mapped_bytes}; }

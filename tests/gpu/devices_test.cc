@@ -621,6 +621,50 @@ TEST(Faults, ALostDeviceIsAskedNothingMore) {
   EXPECT_GE(n_fallbacks(*devices, Fallback::kLost), 1U);
 }
 
+TEST(Devices, PartsAreSpreadOverSeveral) {
+  const auto devices = open_emulated("emulated*3");
+  Random random(26);
+  std::vector<DenseRows> rows;
+  Slot slots[6];
+  for (int i = 0; i < 6; ++i) {
+    rows.push_back(random_rows(200, 16, DType::kF32, Kind::kNormal, Similarity::kDot, random));
+    EXPECT_TRUE(
+        find(*devices, slots[i], rows[i], {random_vector(16, Kind::kNormal, random)}, 5)[0]);
+  }
+  const auto report = devices->report();
+  ASSERT_EQ(report.devices.size(), 3U);
+  for (const auto& device : report.devices) EXPECT_EQ(device.n_parts, 2U) << device.number;
+  EXPECT_EQ(devices->n_lanes(), 3 * Device::kLanes);
+}
+
+/// Whichever call loses one of two devices, the other one takes its rows.
+TEST(Faults, RowsOfALostDeviceGoToAnother) {
+  Random random(27);
+  const auto query = random_vector(16, Kind::kNormal, random);
+  std::vector<DenseRows> rows;
+  for (int i = 0; i < 3; ++i) {
+    rows.push_back(random_rows(300, 16, DType::kF32, Kind::kNormal, Similarity::kDot, random));
+  }
+  std::uint64_t n_calls = 0;
+  for (std::uint64_t call = 0; call <= n_calls; ++call) {
+    SCOPED_TRACE(call);
+    const auto devices =
+        open_emulated(call == 0 ? "emulated*2" : "emulated*2:lost@" + std::to_string(call));
+    ASSERT_NE(devices, nullptr);
+    Slot slots[3];
+    for (int round = 0; round < 6; ++round) {
+      if (call == 0 && round == 3) n_calls = emulated::n_calls();
+      for (int i = 0; i < 3; ++i) {
+        const auto lists = find(*devices, slots[i], rows[i], {query}, 7);
+        EXPECT_TRUE(lists[0] || round < 5) << i;
+        if (lists[0]) expect_complete(*lists[0], all_scores(rows[i], query), 7, {});
+      }
+    }
+    EXPECT_TRUE(devices->is_useful());
+  }
+  EXPECT_GE(n_calls, 12U);
+}
+
 TEST(Faults, AJobThatDoesNotEndLosesTheDevice) {
   Random random(22);
   const auto rows = random_rows(300, 16, DType::kF32, Kind::kNormal, Similarity::kDot, random);

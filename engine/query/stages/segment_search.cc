@@ -113,16 +113,15 @@ gpu::Devices* devices_for(const SearchEnvironment& environment, const SegmentDat
   return data.sealed && params.device != DeviceChoice::kCpu ? environment.devices : nullptr;
 }
 
-/// True if the query wants a device and none has what it searches.
-bool lacks_device(const SearchEnvironment& environment, const Segment& segment, std::size_t field,
-                  const SearchParams& params) {
-  const SegmentData& data = *segment.data;
+/// True if the query wants a device and none has what it searches. `n_allowed`: rows with a vector.
+bool lacks_device(const SearchEnvironment& environment, const SegmentData& data, std::size_t field,
+                  const SearchParams& params, std::size_t n_allowed) {
   if (params.device != DeviceChoice::kGpu || !data.sealed) return false;
   if (environment.devices == nullptr || !environment.devices->is_useful()) return true;
   const auto& searcher = *data.searchers[field];
   const bool is_scan = is_exact_search(data.fields[field].schema.kind, params) ||
                        data.indexes[field].type == flat_index();
-  return is_scan ? !searcher.is_on_device() : !searcher.is_index_on_device(segment.n_live());
+  return is_scan ? !searcher.is_on_device() : !searcher.is_index_on_device(n_allowed);
 }
 
 Error no_device(const SearchEnvironment& environment, const FieldSearch& search,
@@ -173,7 +172,8 @@ Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environm
   const index::SearchContext context{
       environment.cancel, environment.executor, preference(schema.kind, in_force),
       devices_for(environment, data, in_force), report != nullptr ? &report->ways : nullptr};
-  const bool is_refused = lacks_device(environment, segment, search.field, in_force);
+  const bool is_refused =
+      lacks_device(environment, data, search.field, in_force, filter.view().n_allowed());
   QV_TRY(search_index(search, of_present, searcher, context, filter.view(), heaps, work));
   // Only now, as the search has the rows copied to a device.
   if (is_refused) return tl::unexpected(no_device(environment, search, data));

@@ -232,8 +232,7 @@ class LinkBuilder {
         on_device_(lists.lists(), lists.second()) {
     gpu::Devices* const devices = context.devices;
     if (devices == nullptr || !devices->is_useful() || !devices->do_help_builds()) return;
-    devices_ = devices;
-    on_device_.want(*devices);
+    if (lists.lists().code_bytes() >= devices->min_bytes()) devices_ = devices;
   }
 
   Result<Links> build() {
@@ -299,8 +298,9 @@ class LinkBuilder {
 
   /// Row by row, or all at once if a device has the lists by now.
   Result<> choose_near(std::span<const std::uint32_t> rows, Chooser& chooser, Links& out) const {
-    if (devices_ != nullptr && on_device_.are_there()) {
-      return choose_near_with_device(rows, chooser, out);
+    if (devices_ != nullptr) {
+      on_device_.want(*devices_);
+      if (on_device_.are_there()) return choose_near_with_device(rows, chooser, out);
     }
     for (const std::uint32_t i : rows) {
       QV_TRY(context_.cancel.check());

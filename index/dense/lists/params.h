@@ -55,8 +55,9 @@ struct ListsSearchParams {
   /// Ends the scan early after the first 32 lists. A list is skipped if its key is below s - (m +
   /// stop * (u - m)) * unit. s: the (10 k)-th best estimate so far; m, u: depths below it, measured
   /// at build time, that cover half and 99 % of the lists with neighbours. Higher: better recall,
-  /// slower. 0: 1.4. Ignored with `nprobe`. With a filter: s is the `rerank`-th best estimate, it
-  /// is looked at again as lists are scanned, and a strict filter lowers `stop`.
+  /// slower. 0: 1.4. Ignored with `nprobe`. With a filter of half of the rows or less: s is the
+  /// `rerank`-th best estimate, it is looked at again as lists are scanned, and a strict filter
+  /// lowers `stop`.
   double stop = 0;
   /// Rows kept by the scan and scored again, by second codes or exactly. Higher: better recall,
   /// slower. 0: (50 + 5 k) * sqrt(effort / 128).

@@ -134,7 +134,7 @@ class DeviceSearcher final : public index::Searcher {
   }
   std::uint64_t bytes_per_search() const override { return n_bytes_; }
   bool is_on_device() const override { return true; }
-  bool is_index_on_device(std::size_t n_live) const override { return n_live == n_rows_; }
+  bool is_index_on_device(std::size_t n_allowed) const override { return n_allowed == n_rows_; }
   index::MemoryUse memory() const override { return {}; }
 
  private:
@@ -144,7 +144,7 @@ class DeviceSearcher final : public index::Searcher {
 
 Segment on_device(const Segment& segment, std::uint64_t n_bytes, std::size_t field = 0) {
   auto data = std::make_shared<SegmentData>(*segment.data);
-  data->searchers[field] = std::make_shared<DeviceSearcher>(n_bytes, data->n_rows);
+  data->searchers[field] = std::make_shared<DeviceSearcher>(n_bytes, data->fields[field].n_present);
   Segment moved = segment;
   moved.data = std::move(data);
   return moved;

@@ -97,7 +97,7 @@ Result<ListCandidates> CandidateSearch::find(const CandidateRequest& request) co
   if (!scans_as_all(selectivity(request.n_allowed))) return find_filtered(request, query, scratch);
   const CandidateRequest wider = of_all_rows(request);
   CodeScan scan(wider.params.rerank, scratch.scan);
-  QV_TRY(scan_unfiltered({wider, query, 1, scratch}, scan));
+  QV_TRY(scan_as_all({wider, query, 1, scratch}, scan));
   return settle(request, query, scan.best(), scratch);
 }
 
@@ -136,7 +136,7 @@ std::span<const Probe> CandidateSearch::route(const Search& search,
                        scratch.route);
 }
 
-Result<> CandidateSearch::scan_unfiltered(const Search& search, CodeScan& scan) const {
+Result<> CandidateSearch::scan_as_all(const Search& search, CodeScan& scan) const {
   const auto probes = route(search, search.request.params);
   const auto first = probes.first(std::min(probes.size(), kListsBeforeStop));
   QV_TRY(scan_near_lists(search, first, scan));
@@ -238,8 +238,8 @@ std::size_t CandidateSearch::n_rescored(const CandidateRequest& request) const {
   return are_halves ? cost::n_rescored_by_coarse_codes(k) : cost::n_rescored(k);
 }
 
-/// Reduces `scratch.rows` to the best by second codes, with spares for their errors. Under a filter
-/// many rows may be about equally far, so more of them are spared.
+/// Reduces `scratch.rows` to the best by second codes, with spares for their errors. Under a strict
+/// filter many rows may be about equally far, so more of them are spared.
 /// `products`: of all rows with the query, which is then in bytes already; nullptr: unknown.
 void CandidateSearch::refine(const Search& search, const std::int32_t* products) const {
   auto& scratch = search.scratch;

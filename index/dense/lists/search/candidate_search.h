@@ -34,7 +34,7 @@ struct CandidateRequest {
   double most_bytes = std::numeric_limits<double>::infinity();
   const Cancel& cancel;
   WorkCounters& work;
-  const DeviceHelp* device = nullptr;  ///< for searches of all rows; nullptr: none
+  const DeviceHelp* device = nullptr;  ///< for searches that scan as of all rows; nullptr: none
 };
 
 /// Distinct rows, unordered. Valid until the same thread searches again.
@@ -155,7 +155,7 @@ class CandidateSearch {
                               CodeScan& scan) const;
   Result<> scan_near_lists(const Search& search, std::span<const Probe> probes,
                            CodeScan& scan) const;
-  Result<> scan_unfiltered(const Search& search, CodeScan& scan) const;
+  Result<> scan_as_all(const Search& search, CodeScan& scan) const;
   Result<> scan_farther(const Search& search, Probe first, std::size_t n_near, float end,
                         CodeScan& scan) const;
   [[nodiscard]] std::size_t rows_of_depth(const Search& search) const;

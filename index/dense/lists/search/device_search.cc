@@ -40,7 +40,7 @@ struct CandidateSearch::AssistedSearch {
   std::span<const Probe> next;      ///< those that the next stage scans
   std::vector<std::uint32_t> rows;  ///< candidates
   std::vector<float> scores;        ///< their estimates
-  bool is_found = false;            ///< the filter denies no more of them than of other rows
+  bool are_enough = false;          ///< `drop_denied` says so
   ByteQuery byte_query;
 
   /// With the memory of the calling thread.
@@ -110,7 +110,7 @@ Result<> CandidateSearch::find_together(std::span<const std::unique_ptr<Assisted
     AssistedSearch& assisted = *searches[i];
     const auto& asked = assisted.asked;
     auto& scratch = own_scratch();
-    if (!assisted.is_found) {
+    if (!assisted.are_enough) {
       QV_TRY(const auto found, find_filtered(asked, assisted.query, scratch));
       return take(i, found, asked.work);
     }
@@ -174,8 +174,8 @@ Result<> CandidateSearch::collect(AssistedSearch& assisted) const {
     QV_TRY(scan_farther(search, probes.front(), probes.size(), probes.back().key, assisted.scan));
   }
   collect_rows(assisted.scan.best(), search.scratch);
-  assisted.is_found = drop_denied(assisted.asked, search.scratch);
-  if (!assisted.is_found) return {};
+  assisted.are_enough = drop_denied(assisted.asked, search.scratch);
+  if (!assisted.are_enough) return {};
   assisted.rows = search.scratch.rows;
   assisted.scores = search.scratch.scores;
   if (second_) assisted.byte_query.set(assisted.query.values, assisted.query.lost);

@@ -1,4 +1,4 @@
-// Search with a filter, which must scan more lists than one without.
+// Search with a filter. A strict one must scan more lists than none.
 #include <algorithm>
 #include <cmath>
 
@@ -68,8 +68,6 @@ constexpr double kWatchedRows = 32;
 /// Of `stop`, if lists are no guide but sign codes of all allowed rows would take too long.
 constexpr double kStopFactorIfMisled = 1.9;
 
-/// Filters that allow at least this share of the rows are searched as if they allowed all.
-constexpr double kLooseShare = 0.8;
 /// The number of allowed ones among n random rows differs from its mean by no more than so many
 /// deviations, nearly always.
 constexpr double kDeviationsOfShare = 3;
@@ -91,7 +89,9 @@ struct CandidateSearch::Progress {
   float least = -kWholeReach;  ///< lists with keys below have no better rows
 };
 
-bool CandidateSearch::scans_as_all(double selectivity) { return selectivity >= kLooseShare; }
+bool CandidateSearch::scans_as_all(double selectivity) {
+  return selectivity > cost::kTestFoundRowsAbove;
+}
 
 /// The same request of all rows, for so many that about as many allowed ones are among them.
 CandidateRequest CandidateSearch::of_all_rows(const CandidateRequest& asked) const {
@@ -112,8 +112,9 @@ CandidateRequest CandidateSearch::of_all_rows(const CandidateRequest& asked) con
           .device = asked.device};
 }
 
-/// Drops the denied ones of the rows that a search of all rows found. False if these are so many
-/// that the filter denies near rows: other lists may have better ones.
+/// Drops the denied ones of the rows that a search of all rows found. False if too few are left, or
+/// if those that went are so many that the filter denies near rows: other lists may have better
+/// ones.
 bool CandidateSearch::drop_denied(const CandidateRequest& asked, Scratch& scratch) const {
   if (asked.filter.allows_all()) return true;
   auto& rows = scratch.rows;
@@ -126,6 +127,7 @@ bool CandidateSearch::drop_denied(const CandidateRequest& asked, Scratch& scratc
     n += row < asked.filter.n_rows() && asked.filter.allows(row) ? 1 : 0;
   }
   rows.resize(n);
+  if (n < std::min(asked.k, asked.n_allowed)) return false;
   const double share = selectivity(asked.n_allowed);
   return static_cast<double>(n) + spread_of_allowed(n_found, share) >=
          kLeastKeptShare * share * n_found;

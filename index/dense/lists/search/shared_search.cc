@@ -65,22 +65,22 @@ Result<> CandidateSearch::find_each(std::span<const CandidateRequest> requests,
                                     const TakeCandidates& take) const {
   Scratch& scratch = own_scratch();
   thread_local SharedScratch shared;
+  std::vector<CandidateRequest> wider;
+  for (const CandidateRequest& request : requests) wider.push_back(of_all_rows(request));
   std::size_t n_done = 0;
   while (n_done < requests.size()) {
-    const auto some = first_of(requests.subspan(n_done), lists_.facts().padded_dim);
-    std::vector<CandidateRequest> wider;
-    for (const CandidateRequest& request : some) wider.push_back(of_all_rows(request));
-    QV_TRY(auto searches, route_each(wider, scratch, shared));
+    const auto some = first_of(std::span(wider).subspan(n_done), lists_.facts().padded_dim);
+    QV_TRY(auto searches, route_each(some, scratch, shared));
     QV_TRY(scan_each(searches, shared));
     visit_later(searches, shared);
     QV_TRY(scan_each(searches, shared));
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      auto& [search, scan, first, n_near, last, n_later] = searches[i];
+    for (auto& [search, scan, first, n_near, last, n_later] : searches) {
       if (n_near != 0) QV_TRY(scan_farther(search, first, n_near, last, scan));
-      QV_TRY(const auto found, settle(some[i], search.query, scan.best(), scratch));
-      QV_TRY(take(n_done++, found, some[i].work));
+      const CandidateRequest& asked = requests[n_done];
+      QV_TRY(const auto found, settle(asked, search.query, scan.best(), scratch));
+      QV_TRY(take(n_done++, found, asked.work));
     }
-    if (!std::ranges::all_of(wider, is_kept)) shared.memory.clear();
+    if (!std::ranges::all_of(some, is_kept)) shared.memory.clear();
   }
   return {};
 }

@@ -75,7 +75,7 @@ constexpr double kShares[] = {0.97, 0.5, 0.1, 0.01, 0.001};
 TEST_F(IvfSample, LooseFiltersLoseNothing) {
   const double unfiltered = unfiltered_recall();
   Random random(kIvfSeed);
-  for (const double share : {0.999, 0.95, 0.85, 0.8}) {
+  for (const double share : {0.999, 0.95, 0.8, 0.55}) {
     const auto n_denied = static_cast<std::size_t>((1 - share) * n_rows());
     const double at_random =
         recall({}, [&](std::size_t) { return random_rows(n_rows(), share, random); });
@@ -83,10 +83,12 @@ TEST_F(IvfSample, LooseFiltersLoseNothing) {
     for (const std::size_t step : {1, 2}) {
       const double without_near = recall({}, [&](std::size_t query) {
         Bitset allowed(n_rows(), true);
-        for (std::size_t i = 0; i < n_denied; ++i) allowed.reset(order_[query][i * step]);
+        for (std::size_t i = 0; i < n_denied; ++i) {
+          allowed.reset(order_[query][(i * step) % n_rows()]);
+        }
         return allowed;
       });
-      EXPECT_GE(without_near, unfiltered - 0.04) << share << " step " << step;
+      EXPECT_GE(without_near, unfiltered - (step == 1 ? 0.08 : 0.04)) << share << " step " << step;
     }
   }
 }
