@@ -81,6 +81,8 @@ std::byte* Lane::memory(std::uint64_t n_bytes) {
     const std::uint64_t rounded = std::bit_ceil(n_bytes);
     memory_ = api.pinned(device_.handle_, rounded);
     n_bytes_ = memory_ == nullptr ? 0 : rounded;
+    // No memory has no status of its own: a lost device must not look like a full one.
+    if (memory_ == nullptr) static_cast<void>(device_.outcome_of(api.wait(handle_, 0), "pinned"));
   }
   return static_cast<std::byte*>(memory_);
 }
