@@ -25,10 +25,10 @@ step() {
   echo "== $name: $([[ "$status" -eq 0 ]] && echo passed || echo "FAILED ($status)"), $((SECONDS - begun)) s"
 }
 
-# Tests wait for disks and clocks for a third of their time, hence more of them than cores.
+# Tests wait for disks and clocks for half of their time, hence more of them than cores.
 ctest_of() {
   local preset="$1"
-  ctest --test-dir "build/$preset" --output-on-failure --parallel "$(($(nproc) * 2))" \
+  ctest --test-dir "build/$preset" --output-on-failure --parallel "$(($(nproc) * 5 / 2))" \
     --output-junit "$PWD/$results/ctest-$preset.xml"
 }
 

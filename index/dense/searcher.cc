@@ -113,7 +113,7 @@ Result<> DenseSearcher::search_batch(std::span<const PreparedQuery* const> queri
     return flat_.search_batch(queries, {}, filter, context, results, work);
   }
   const Call call{as_tried(*asked, files_.trial), filter, n_allowed, context, work};
-  const bool are_alike = CandidateSearch::scans_as_all(files_.lists.selectivity(n_allowed));
+  const bool are_alike = files_.lists.scans_as_all(files_.lists.selectivity(n_allowed));
   if (are_alike && !walks(call)) return search_together(call, queries, results);
   for (std::size_t i = 0; i < queries.size(); ++i) {
     if (results[i]->k() != 0) QV_TRY(search_alone(call, *queries[i], *results[i]));
@@ -126,7 +126,7 @@ std::optional<DeviceHelp> DenseSearcher::help_of(const Call& call) const {
   gpu::Devices* const devices = call.context.devices;
   if (devices == nullptr || !devices->is_useful()) return std::nullopt;
   const double selectivity = files_.lists.selectivity(call.n_allowed);
-  if (walks(call) || !CandidateSearch::scans_as_all(selectivity)) return std::nullopt;
+  if (walks(call) || !files_.lists.scans_as_all(selectivity)) return std::nullopt;
   on_device_.want(*devices);
   if (!on_device_.are_there()) return std::nullopt;
   return DeviceHelp{on_device_, *devices, call.context.executor};
@@ -314,7 +314,7 @@ std::vector<std::uint32_t> DenseSearcher::rows_by_nearness() const {
 
 bool DenseSearcher::is_index_on_device(std::size_t n_allowed) const {
   if (files_.trial.effort == 0) return flat_.is_on_device();
-  return !files_.graph && CandidateSearch::scans_as_all(files_.lists.selectivity(n_allowed)) &&
+  return !files_.graph && files_.lists.scans_as_all(files_.lists.selectivity(n_allowed)) &&
          on_device_.do_pay(files_.lists.bytes_per_search());
 }
 

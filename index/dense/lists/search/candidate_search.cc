@@ -106,7 +106,7 @@ Result<ListCandidates> CandidateSearch::settle(const CandidateRequest& asked,
                                                const RotatedQuery& query, const CodeHits& best,
                                                Scratch& scratch) const {
   collect_rows(best, scratch);
-  if (!drop_denied(asked, scratch)) return find_filtered(asked, query, scratch);
+  if (!drop_denied(asked, best, scratch)) return find_filtered(asked, query, scratch);
   if (second_) refine({asked, query, 1, scratch});
   return ListCandidates{scratch.rows, std::span(scratch.scores).first(scratch.rows.size()), true};
 }

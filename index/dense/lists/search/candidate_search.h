@@ -86,7 +86,7 @@ class CandidateSearch {
       std::function<Result<>(std::size_t i, const ListCandidates& found, WorkCounters& work)>;
   /// True if a filter of this selectivity allows so many rows that a search scans as one of all
   /// rows does, for a few more of them, and then drops those that are denied.
-  [[nodiscard]] static bool scans_as_all(double selectivity);
+  [[nodiscard]] bool scans_as_all(double selectivity) const;
   /// Finds the same rows as `find` for each of `requests`, all of which scan as searches of all
   /// rows do. A list that several requests scan is read once.
   Result<> find_each(std::span<const CandidateRequest> requests, const TakeCandidates& take) const;
@@ -127,7 +127,10 @@ class CandidateSearch {
 
   [[nodiscard]] std::size_t least_codes(std::size_t k) const;
   [[nodiscard]] CandidateRequest of_all_rows(const CandidateRequest& asked) const;
-  [[nodiscard]] bool drop_denied(const CandidateRequest& asked, Scratch& scratch) const;
+  [[nodiscard]] bool are_near(const CandidateRequest& asked, const CodeHits& found,
+                              Scratch& scratch) const;
+  [[nodiscard]] bool drop_denied(const CandidateRequest& asked, const CodeHits& found,
+                                 Scratch& scratch) const;
   Result<ListCandidates> find_filtered(const CandidateRequest& asked, const RotatedQuery& query,
                                        Scratch& scratch) const;
   Result<ListCandidates> settle(const CandidateRequest& asked, const RotatedQuery& query,

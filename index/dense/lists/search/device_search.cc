@@ -173,8 +173,9 @@ Result<> CandidateSearch::collect(AssistedSearch& assisted) const {
   if (!probes.empty()) {
     QV_TRY(scan_farther(search, probes.front(), probes.size(), probes.back().key, assisted.scan));
   }
-  collect_rows(assisted.scan.best(), search.scratch);
-  assisted.are_enough = drop_denied(assisted.asked, search.scratch);
+  const CodeHits& best = assisted.scan.best();
+  collect_rows(best, search.scratch);
+  assisted.are_enough = drop_denied(assisted.asked, best, search.scratch);
   if (!assisted.are_enough) return {};
   assisted.rows = search.scratch.rows;
   assisted.scores = search.scratch.scores;

@@ -68,6 +68,8 @@ constexpr double kWatchedRows = 32;
 /// Of `stop`, if lists are no guide but sign codes of all allowed rows would take too long.
 constexpr double kStopFactorIfMisled = 1.9;
 
+/// Codes of fewer dimensions err so much that a search must look how far: one with a filter does.
+constexpr std::uint32_t kLeastDimsOfLoose = 64;
 /// The number of allowed ones among n random rows differs from its mean by no more than so many
 /// deviations, nearly always.
 constexpr double kDeviationsOfShare = 3;
@@ -89,8 +91,9 @@ struct CandidateSearch::Progress {
   float least = -kWholeReach;  ///< lists with keys below have no better rows
 };
 
-bool CandidateSearch::scans_as_all(double selectivity) {
-  return selectivity > cost::kTestFoundRowsAbove;
+bool CandidateSearch::scans_as_all(double selectivity) const {
+  if (selectivity >= 1) return true;
+  return selectivity > cost::kTestFoundRowsAbove && transform().dim() >= kLeastDimsOfLoose;
 }
 
 /// The same request of all rows, for so many that about as many allowed ones are among them.
@@ -112,11 +115,41 @@ CandidateRequest CandidateSearch::of_all_rows(const CandidateRequest& asked) con
           .device = asked.device};
 }
 
-/// Drops the denied ones of the rows that a search of all rows found. False if too few are left, or
-/// if those that went are so many that the filter denies near rows: other lists may have better
-/// ones.
-bool CandidateSearch::drop_denied(const CandidateRequest& asked, Scratch& scratch) const {
-  if (asked.filter.allows_all()) return true;
+/// True if the k best allowed rows are about as near as the best of all, of which lists for
+/// `k_of_all` were scanned. By estimates, of all codes found: which of its two codes a row came by
+/// depends on the order of the scan.
+bool CandidateSearch::are_near(const CandidateRequest& asked, const CodeHits& found,
+                               Scratch& scratch) const {
+  const double share = selectivity(asked.n_allowed);
+  const auto k_of_all =
+      static_cast<std::size_t>(rows_with_allowed(static_cast<double>(asked.k), share));
+  const std::size_t rank = least_codes(k_of_all);
+  if (found.n <= rank) return true;
+  const float last = kth_greatest({found.scores, found.n}, rank, scratch.scan);
+  std::size_t n_near = 0;
+  const auto for_each_near = [&](auto&& visit) {
+    for (std::size_t i = 0; i < found.n; ++i) {
+      const std::uint32_t row = lists_.rows()[found.positions[i]];
+      if (found.scores[i] >= last && row < n_rows_) {
+        visit(row, scratch.seen[row / 64], std::uint64_t{1} << (row % 64));
+      }
+    }
+  };
+  for_each_near([&](std::uint32_t row, std::uint64_t& seen, std::uint64_t bit) {
+    n_near += (seen & bit) == 0 && asked.filter.allows(row) ? 1 : 0;
+    seen |= bit;
+  });
+  for_each_near([](std::uint32_t, std::uint64_t& seen, std::uint64_t bit) { seen &= ~bit; });
+  return n_near >= std::min(asked.k, asked.n_allowed);
+}
+
+/// Drops the denied ones of `scratch.rows`, which come from the codes `found` of all rows. False if
+/// too few are left, or if the filter denies more near rows than others: other lists may then have
+/// better ones.
+bool CandidateSearch::drop_denied(const CandidateRequest& asked, const CodeHits& found,
+                                  Scratch& scratch) const {
+  if (asked.filter.allows_all() || selectivity(asked.n_allowed) >= 1) return true;
+  if (asked.filter.n_rows() < n_rows_ || !are_near(asked, found, scratch)) return false;
   auto& rows = scratch.rows;
   const auto n_found = static_cast<double>(rows.size());
   std::size_t n = 0;
@@ -124,7 +157,7 @@ bool CandidateSearch::drop_denied(const CandidateRequest& asked, Scratch& scratc
     const std::uint32_t row = rows[i];
     rows[n] = row;
     scratch.scores[n] = scratch.scores[i];
-    n += row < asked.filter.n_rows() && asked.filter.allows(row) ? 1 : 0;
+    n += asked.filter.allows(row) ? 1 : 0;
   }
   rows.resize(n);
   if (n < std::min(asked.k, asked.n_allowed)) return false;
