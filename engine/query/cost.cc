@@ -90,7 +90,7 @@ ReadBytes read_bytes(const Snapshot& snapshot, const Query& query) {
       const std::uint64_t n =
           n_vectors * (is_exact ? searcher.bytes_per_exact_search() : searcher.bytes_per_search());
       bytes.vectors += n;
-      const bool is_scan = is_exact || data.indexes[f].type == &index::kFlat;
+      const bool is_scan = compares_all_rows(data, f, query.params);
       if (is_scan) bytes.scanned += n;
       if (is_for_device(*segment, f, query, is_scan)) bytes.on_device += n;
     }

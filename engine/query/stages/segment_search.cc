@@ -119,9 +119,8 @@ bool lacks_device(const SearchEnvironment& environment, const SegmentData& data,
   if (params.device != DeviceChoice::kGpu || !data.sealed) return false;
   if (environment.devices == nullptr || !environment.devices->is_useful()) return true;
   const auto& searcher = *data.searchers[field];
-  const bool is_scan = is_exact_search(data.fields[field].schema.kind, params) ||
-                       data.indexes[field].type == flat_index();
-  return is_scan ? !searcher.is_on_device() : !searcher.is_index_on_device(n_allowed);
+  return compares_all_rows(data, field, params) ? !searcher.is_on_device()
+                                                : !searcher.is_index_on_device(n_allowed);
 }
 
 Error no_device(const SearchEnvironment& environment, const FieldSearch& search,
@@ -207,6 +206,11 @@ Result<std::vector<Candidates>> merged(const FieldSearch& search,
 }
 
 }  // namespace
+
+bool compares_all_rows(const SegmentData& data, std::size_t field, const SearchParams& params) {
+  return is_exact_search(data.fields[field].schema.kind, params) ||
+         data.indexes[field].type == flat_index();
+}
 
 FieldPoints points_of(const Snapshot& snapshot, std::size_t field) {
   FieldPoints points;

@@ -32,6 +32,10 @@ struct FieldSearch {
   return params.exact || (params.ignore_codes && kind != FieldKind::kSparse);
 }
 
+/// The same, or because the segment has no index of the field.
+[[nodiscard]] bool compares_all_rows(const SegmentData& data, std::size_t field,
+                                     const SearchParams& params);
+
 /// Of all segments of the snapshot.
 [[nodiscard]] FieldPoints points_of(const Snapshot& snapshot, std::size_t field);
 
