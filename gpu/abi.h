@@ -10,12 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define QV_GPU_ABI 3 /* a module with another number is refused */
+#define QV_GPU_ABI 4 /* a module with another number is refused */
 #define QV_GPU_SYMBOL "qv_gpu"
 #define QV_ROW_ALIGNMENT 64u /* bytes that rows and queries of 8 bits are padded to, with zeros */
 #define QV_TOKEN_GROUP 8u    /* tokens of a document or query are padded to a multiple of it */
 #define QV_NOT_CERTIFIED \
   0xFFFFFFFFu /* in place of a number of rows: the device cannot say which are best */
+#define QV_ALL_ROWS 0xFFFFFFFFu /* in place of the number of a mask: all rows may be named */
 
 /* QV_NOT: the module does not do this job, the caller should. QV_BUSY: not done yet. QV_LOST: the
  * device is gone for this process; no more calls but `last_error` are useful. */
@@ -33,6 +34,12 @@ typedef struct {
   char products[24];     /* how it multiplies: "wgmma", "mma" */
 } qv_device_facts;
 
+/* Rows that the queries of a job may name: a bit for each row, mask after mask. */
+typedef struct {
+  const uint64_t* words; /* [n, (rows + 63) / 64] */
+  uint32_t n;
+} qv_masks;
+
 /* A row x that was rounded to 8 bits: x is about scale * code. Lengths are rounded up. */
 typedef struct {
   float scale;
@@ -49,6 +56,7 @@ typedef struct {
   float square;          /* |q|^2 / (2 s) */
   float half_over_scale; /* 1 / (2 s) */
   uint32_t k;            /* hits wanted */
+  uint32_t mask;         /* number of its mask, or QV_ALL_ROWS */
 } qv_query;
 
 /* A document of tokens x, each rounded to 16 bits: x is about half(x). They are one after another,
@@ -67,6 +75,7 @@ typedef struct {
   float length;      /* the sum of |q| */
   float error;       /* the sum of |q - half(q)| */
   uint32_t k;        /* hits wanted */
+  uint32_t mask;     /* number of its mask of documents, or QV_ALL_ROWS */
 } qv_token_query;
 
 /* What a part holds: items, and facts beside them.
@@ -105,7 +114,7 @@ typedef struct {
   const qv_part* part;
   const int8_t* codes;     /* [n_queries, stride] */
   const qv_query* queries; /* [n_queries] */
-  const uint64_t* allowed; /* a bit for each row; NULL: all rows are allowed */
+  qv_masks masks;
   float rounding; /* the caller's own scores are off by at most this share of |q| |x|, Euclid (|q| +
                      |x|)^2 */
   uint32_t capacity; /* largest number of rows for one query */
@@ -121,7 +130,7 @@ typedef struct {
   const qv_part* part;
   const uint16_t* tokens;        /* halves, [groups * QV_TOKEN_GROUP, stride / 2] */
   const qv_token_query* queries; /* [n_queries] */
-  const uint64_t* allowed;       /* a bit for each document; NULL: all are allowed */
+  qv_masks masks;
   float rounding;      /* sums of the caller and of the device are off by at most this share of the
                           sum of |q|, times the largest |x| */
   uint32_t capacity;   /* largest number of documents for one query */
@@ -192,7 +201,8 @@ typedef struct {
 typedef struct {
   uint32_t first_term;
   uint32_t n_terms;
-  uint32_t k; /* rows wanted */
+  uint32_t k;    /* rows wanted */
+  uint32_t mask; /* number of its mask, or QV_ALL_ROWS */
 } qv_sum_query;
 
 /* For each query the `k` rows with the largest sums, and those with the sum of the last of them.
@@ -203,7 +213,7 @@ typedef struct {
   const qv_part* part;
   const qv_sum_term* terms;    /* [n_terms] */
   const qv_sum_query* queries; /* [n_queries] */
-  const uint64_t* allowed;     /* a bit for each row; NULL: all are allowed */
+  qv_masks masks;
   uint32_t n_terms;
   uint32_t n_rows;
   uint32_t capacity; /* largest number of rows for one query */

@@ -13,15 +13,16 @@ namespace {
 struct Places {
   std::int8_t* codes;
   qv_query* queries;
-  std::uint64_t* allowed;
+  std::uint64_t* masks;
   std::uint32_t* rows;
   std::uint32_t* n_rows;
 };
 
-Places places(Pieces& pieces, const Part& part, std::uint64_t n, std::uint64_t capacity) {
+Places places(Pieces& pieces, const Part& part, std::uint64_t n, std::uint64_t n_words,
+              std::uint64_t capacity) {
   return {pieces.take<std::int8_t>(n * part.shape().stride), pieces.take<qv_query>(n),
-          pieces.take<std::uint64_t>((part.shape().n_items + 63) / 64),
-          pieces.take<std::uint32_t>(n * capacity), pieces.take<std::uint32_t>(n)};
+          pieces.take<std::uint64_t>(n_words), pieces.take<std::uint32_t>(n * capacity),
+          pieces.take<std::uint32_t>(n)};
 }
 
 }  // namespace
@@ -37,13 +38,15 @@ std::size_t DenseJob::n_together(const DenseRows& /*rows*/, std::span<const Dens
 
 /// Each query is written to its own place, so that threads need not wait for one another. Then
 /// those with a code move up.
-void DenseJob::write_queries(const Part& part, std::int8_t* codes, qv_query* queries) {
+void DenseJob::write_queries(const Part& part, std::span<const std::uint32_t> masks,
+                             std::int8_t* codes, qv_query* queries) {
   const std::size_t stride = part.shape().stride;
   std::vector<char> has_code(numbers_.size());
   const auto write_one = [&](std::size_t j) {
     const DenseQuery& query = queries_[numbers_[j]];
     has_code[j] = encode_query(query.vector, rows_.similarity, codes + j * stride, queries[j]);
     queries[j].k = static_cast<std::uint32_t>(query.k);
+    queries[j].mask = masks[j];
   };
   parallel_if_many(executor_, numbers_.size(), write_one);
   for (std::size_t j = 0; j < numbers_.size(); ++j) {
@@ -57,26 +60,28 @@ void DenseJob::write_queries(const Part& part, std::int8_t* codes, qv_query* que
   }
 }
 
-bool DenseJob::write(Lane& lane, const Part& part, const std::uint64_t* allowed) {
+bool DenseJob::write(Lane& lane, const Part& part) {
   std::uint64_t most = 0;
-  for (const std::size_t i : numbers_) most = std::max(most, queries_[i].k);
+  JobMasks masks(part.shape().n_items);
+  std::vector<std::uint32_t> mask_of;
+  for (const std::size_t i : numbers_) {
+    most = std::max(most, queries_[i].k);
+    mask_of.push_back(masks.add(queries_[i].allowed));
+  }
   const std::uint64_t capacity = capacity_of(most);
   Pieces size(nullptr);
-  places(size, part, numbers_.size(), capacity);
+  places(size, part, numbers_.size(), masks.n_words(), capacity);
   std::byte* const memory = lane.memory(size.used());
   if (memory == nullptr) return false;
   Pieces pieces(memory);
-  const Places at = places(pieces, part, numbers_.size(), capacity);
-  write_queries(part, at.codes, at.queries);
-  if (allowed != nullptr) {
-    std::memcpy(at.allowed, allowed, (part.shape().n_items + 63) / 64 * sizeof(*allowed));
-  }
+  const Places at = places(pieces, part, numbers_.size(), masks.n_words(), capacity);
+  write_queries(part, mask_of, at.codes, at.queries);
   job_ = {.size = sizeof job_,
           .n_queries = static_cast<std::uint32_t>(written_.size()),
           .part = part.handle(),
           .codes = at.codes,
           .queries = at.queries,
-          .allowed = allowed == nullptr ? nullptr : at.allowed,
+          .masks = masks.write(at.masks),
           .rounding = kernel_rounding(rows_.view.dim),
           .capacity = static_cast<std::uint32_t>(capacity),
           .rows = at.rows,

@@ -26,15 +26,15 @@ class DenseJob {
   [[nodiscard]] static bool is_too_large(const DenseRows& /*rows*/, const DenseQuery& /*query*/) {
     return false;
   }
-  /// `numbers`: which of `queries` the group is of. At most kMaxQueries. `executor` helps to write;
-  /// nullptr: nobody does.
+  /// `numbers`: which of `queries` the group is of, by mask. At most kMaxQueries. `executor` helps
+  /// to write; nullptr: nobody does.
   DenseJob(std::span<const DenseQuery> queries, std::span<const std::size_t> numbers,
            const DenseRows& rows, Executor* executor)
       : queries_(queries), numbers_(numbers), rows_(rows), executor_(executor) {}
 
   /// Prepares the job in the lane's memory. False if there is none. Queries without a code are
   /// left out.
-  [[nodiscard]] bool write(Lane& lane, const Part& part, const std::uint64_t* allowed);
+  [[nodiscard]] bool write(Lane& lane, const Part& part);
   [[nodiscard]] std::size_t n_asked() const { return numbers_.size(); }
   [[nodiscard]] std::uint32_t n_queries() const { return job_.n_queries; }
   [[nodiscard]] qv_status start(const qv_gpu_api& api, const Lane& lane) const {
@@ -44,7 +44,8 @@ class DenseJob {
   [[nodiscard]] std::size_t read(RowLists& lists) const;
 
  private:
-  void write_queries(const Part& part, std::int8_t* codes, qv_query* queries);
+  void write_queries(const Part& part, std::span<const std::uint32_t> masks, std::int8_t* codes,
+                     qv_query* queries);
 
   std::span<const DenseQuery> queries_;
   std::span<const std::size_t> numbers_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <thread>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "gpu/dense_job.h"
 #include "gpu/document_job.h"
 #include "gpu/emulated/emulated.h"
+#include "gpu/job.h"
 #include "gpu/list_job.h"
 #include "gpu/product_job.h"
 #include "gpu/sum_job.h"
@@ -118,6 +120,19 @@ double allowed_share(const std::uint64_t* allowed, std::size_t n) {
   if (allowed == nullptr || n == 0) return 1;
   const std::span words(allowed, (n + 63) / 64);
   return static_cast<double>(count_bits(words)) / static_cast<double>(n);
+}
+
+/// Of each query the share of the rows that it allows. Masks are counted once.
+template <class Query>
+std::vector<double> shares_of(std::span<const Query> queries, std::size_t n_rows) {
+  std::map<const std::uint64_t*, double> known;
+  std::vector<double> shares;
+  for (const Query& query : queries) {
+    const auto [share, is_new] = known.try_emplace(mask_of(query), 1);
+    if (is_new) share->second = allowed_share(share->first, n_rows);
+    shares.push_back(share->second);
+  }
+  return shares;
 }
 
 /// A lane that goes back whatever is thrown; empty if its job runs on.
@@ -357,6 +372,8 @@ bool Devices::post_load(const std::shared_ptr<Slot::Content>& content, const Row
 template <class Rows>
 std::shared_ptr<const Part> Devices::part_for(Slot& slot, const Rows& rows, Fallback& why) {
   using State = Slot::Content::State;
+  // Every search comes here: none of them writes what others read.
+  if (slot.min_bytes_ != options_.min_bytes) slot.min_bytes_ = options_.min_bytes;
   const auto content = slot.content();
   std::shared_ptr<const Part> lost;
   MutexLock lock(content->mutex);
@@ -387,17 +404,15 @@ std::shared_ptr<const Part> Devices::part_for(Slot& slot, const Rows& rows, Fall
 }
 
 Result<RowLists> Devices::find_best(Slot& slot, const DenseRows& rows,
-                                    std::span<const DenseQuery> queries,
-                                    const std::uint64_t* allowed, const Cancel& cancel,
+                                    std::span<const DenseQuery> queries, const Cancel& cancel,
                                     Executor* executor) {
-  return find<DenseJob>(slot, rows, queries, allowed, cancel, executor);
+  return find<DenseJob>(slot, rows, queries, cancel, executor);
 }
 
 Result<RowLists> Devices::find_best(Slot& slot, const Documents& documents,
-                                    std::span<const DocumentQuery> queries,
-                                    const std::uint64_t* allowed, const Cancel& cancel,
+                                    std::span<const DocumentQuery> queries, const Cancel& cancel,
                                     Executor* executor) {
-  return find<DocumentJob>(slot, documents, queries, allowed, cancel, executor);
+  return find<DocumentJob>(slot, documents, queries, cancel, executor);
 }
 
 template <class Rows>
@@ -413,25 +428,23 @@ void Devices::want(Slot& slot, const ImpactRuns& runs) { want_part(slot, runs); 
 
 Result<BestCodes> Devices::scan_lists(Slot& slot, const CodeLists& lists,
                                       std::span<const ListQuery> queries, const Cancel& cancel) {
-  return find<ListJob>(slot, lists, queries, nullptr, cancel, nullptr);
+  return find<ListJob>(slot, lists, queries, cancel, nullptr);
 }
 
 Result<Products> Devices::multiply(Slot& slot, const ByteCodes& codes,
                                    std::span<const ProductQuery> queries, const Cancel& cancel) {
-  return find<ProductJob>(slot, codes, queries, nullptr, cancel, nullptr);
+  return find<ProductJob>(slot, codes, queries, cancel, nullptr);
 }
 
 Result<SummedRows> Devices::add_impacts(Slot& slot, const ImpactRuns& runs,
-                                        std::span<const SumQuery> queries,
-                                        const std::uint64_t* allowed, const Cancel& cancel) {
-  return find<SumJob>(slot, runs, queries, allowed, cancel, nullptr);
+                                        std::span<const SumQuery> queries, const Cancel& cancel) {
+  return find<SumJob>(slot, runs, queries, cancel, nullptr);
 }
 
 template <class Job>
 Result<typename Job::Answers> Devices::find(Slot& slot, const typename Job::Rows& rows,
                                             std::span<const typename Job::Query> queries,
-                                            const std::uint64_t* allowed, const Cancel& cancel,
-                                            Executor* executor) {
+                                            const Cancel& cancel, Executor* executor) {
   typename Job::Answers answers(queries.size());
   const std::uint64_t n_bytes = bytes_of_search(rows, queries);
   if (n_bytes < options_.min_bytes) return answers;
@@ -439,47 +452,49 @@ Result<typename Job::Answers> Devices::find(Slot& slot, const typename Job::Rows
     if (!devices_.empty()) count(Fallback::kLost, queries.size());
     return answers;
   }
-  const double share = allowed_share(allowed, n_of(rows));
-  if (share * static_cast<double>(n_bytes) < static_cast<double>(options_.min_bytes)) {
-    return answers;
+  const auto shares = shares_of(queries, n_of(rows));
+  std::vector<std::size_t> numbers;  // of queries that allow enough rows
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    const double n_allowed_bytes = shares[i] * static_cast<double>(n_bytes);
+    if (n_allowed_bytes >= static_cast<double>(options_.min_bytes)) numbers.push_back(i);
   }
+  if (numbers.empty()) return answers;
   Fallback why = Fallback::kLoading;
   const auto part = part_for(slot, rows, why);
   if (part == nullptr) {
-    count(why, queries.size());
+    count(why, numbers.size());
     return answers;
   }
-  std::vector<std::size_t> numbers;
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    if (queries[i].k > kMaxHits) {
-      count(Fallback::kHits, 1);
-    } else if (Job::is_too_large(rows, queries[i])) {
-      count(Fallback::kWork, 1);
-    } else {
-      numbers.push_back(i);
-    }
-  }
+  std::erase_if(numbers, [&](std::size_t i) {
+    const bool wants_many = queries[i].k > kMaxHits;
+    const bool is_left = wants_many || Job::is_too_large(rows, queries[i]);
+    if (is_left) count(wants_many ? Fallback::kHits : Fallback::kWork, 1);
+    return is_left;
+  });
+  std::ranges::stable_sort(numbers, std::less<>(),
+                           [&](std::size_t i) { return mask_of(queries[i]); });
   for (std::span<const std::size_t> left = numbers; !left.empty();) {
-    const std::size_t n_together = Job::n_together(rows, queries, left);
-    const auto group = left.first(std::min(n_together, left.size()));
+    const std::size_t n_by_masks = n_within_masks(queries, left, n_of(rows));
+    const std::size_t n_together = Job::n_together(rows, queries, left.first(n_by_masks));
+    const auto group = left.first(std::min(n_together, n_by_masks));
     left = left.subspan(group.size());
     Job job(queries, group, rows, executor);
     double cpu_us = 0;
     for (const std::size_t i : group) {
-      cpu_us += share * static_cast<double>(bytes_on_cpu(rows, queries[i])) /
+      cpu_us += shares[i] * static_cast<double>(bytes_on_cpu(rows, queries[i])) /
                 static_cast<double>(kCpuBytesPerUs);
     }
     const std::chrono::microseconds patience(
         std::min(static_cast<std::int64_t>(cpu_us), kMaxPatienceUs));
-    QV_TRY(run(job, part, allowed, patience, cancel, answers));
+    QV_TRY(run(job, part, patience, cancel, answers));
   }
   return answers;
 }
 
 template <class Job>
 Result<> Devices::run(Job& job, const std::shared_ptr<const Part>& part,
-                      const std::uint64_t* allowed, std::chrono::microseconds patience,
-                      const Cancel& cancel, typename Job::Answers& answers) {
+                      std::chrono::microseconds patience, const Cancel& cancel,
+                      typename Job::Answers& answers) {
   Device& device = part->device();
   HeldLane held{device, device.take_lane(patience, cancel)};
   auto& lane = held.lane;
@@ -488,7 +503,7 @@ Result<> Devices::run(Job& job, const std::shared_ptr<const Part>& part,
     count(device.is_lost() ? Fallback::kLost : Fallback::kBusy, job.n_asked());
     return {};
   }
-  if (!job.write(*lane, *part, allowed)) {
+  if (!job.write(*lane, *part)) {
     count(Fallback::kMemory, job.n_asked());
     return {};
   }

@@ -75,6 +75,8 @@ struct DenseRows {
 struct DenseQuery {
   std::span<const float> vector;
   std::uint64_t k = 0;
+  /// A bit for each row; nullptr: all rows. Queries with equal pointers share a mask.
+  const std::uint64_t* allowed = nullptr;
 };
 
 /// Documents of tokens of a sealed segment: f32, f16, bf16 or u8, under Dot.
@@ -90,6 +92,7 @@ struct Documents {
 struct DocumentQuery {
   std::span<const float> tokens;  ///< `[n_tokens, dim]`
   std::uint64_t k = 0;
+  const std::uint64_t* allowed = nullptr;  ///< as in DenseQuery, for each document
 };
 
 /// Posting lists of codes of a sealed segment.
@@ -149,8 +152,9 @@ struct ImpactRuns {
 
 struct SumQuery {
   std::span<const qv_sum_term> terms;
-  std::uint64_t n_postings = 0;  ///< that it reads
-  std::uint64_t k = 0;           ///< rows wanted, >= 1
+  std::uint64_t n_postings = 0;            ///< that it reads
+  std::uint64_t k = 0;                     ///< rows wanted, >= 1
+  const std::uint64_t* allowed = nullptr;  ///< as in DenseQuery
 };
 
 struct SummedRow {
@@ -211,19 +215,16 @@ class Devices {
   [[nodiscard]] bool has_lost_device() const;
   /// Jobs that can be at the devices at once.
   [[nodiscard]] std::size_t n_lanes() const { return devices_.size() * Device::kLanes; }
-  /// Asks a device about queries of one length. `slot` belongs to the rows. `allowed`: a bit for
-  /// each row; nullptr: all. Rows that are not on a device yet are copied there in the background.
-  /// `executor` helps to prepare many queries; nullptr: the calling thread does all. The only error
-  /// is that of `cancel`.
+  /// Asks a device about queries of one length. `slot` belongs to the rows. Rows that are not on a
+  /// device yet are copied there in the background. `executor` helps to prepare many queries;
+  /// nullptr: the calling thread does all. The only error is that of `cancel`.
   [[nodiscard]] Result<RowLists> find_best(Slot& slot, const DenseRows& rows,
                                            std::span<const DenseQuery> queries,
-                                           const std::uint64_t* allowed, const Cancel& cancel,
-                                           Executor* executor = nullptr);
+                                           const Cancel& cancel, Executor* executor = nullptr);
   /// The same for documents of tokens.
   [[nodiscard]] Result<RowLists> find_best(Slot& slot, const Documents& documents,
                                            std::span<const DocumentQuery> queries,
-                                           const std::uint64_t* allowed, const Cancel& cancel,
-                                           Executor* executor = nullptr);
+                                           const Cancel& cancel, Executor* executor = nullptr);
   /// Has lists or second codes copied to a device in the background, if they are so large that
   /// some search may be worth it, and notes that they are in use.
   void want(Slot& slot, const CodeLists& lists);
@@ -240,7 +241,7 @@ class Devices {
   /// The largest sums of impacts among the allowed rows.
   [[nodiscard]] Result<SummedRows> add_impacts(Slot& slot, const ImpactRuns& runs,
                                                std::span<const SumQuery> queries,
-                                               const std::uint64_t* allowed, const Cancel& cancel);
+                                               const Cancel& cancel);
   /// The number of a query of a job with `n` queries that is to be checked; nullopt most of the
   /// time (`Options::check_share`), and while a check is under way. Numbers change from job to job.
   [[nodiscard]] std::optional<std::size_t> next_to_check(std::size_t n);
@@ -285,10 +286,9 @@ class Devices {
   template <class Job>
   [[nodiscard]] Result<typename Job::Answers> find(Slot& slot, const typename Job::Rows& rows,
                                                    std::span<const typename Job::Query> queries,
-                                                   const std::uint64_t* allowed,
                                                    const Cancel& cancel, Executor* executor);
   template <class Job>
-  Result<> run(Job& job, const std::shared_ptr<const Part>& part, const std::uint64_t* allowed,
+  Result<> run(Job& job, const std::shared_ptr<const Part>& part,
                std::chrono::microseconds patience, const Cancel& cancel,
                typename Job::Answers& answers);
   void count(Fallback why, std::size_t n_queries) {

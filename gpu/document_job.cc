@@ -1,7 +1,6 @@
 #include "gpu/document_job.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "gpu/encode.h"
 #include "gpu/tiles/margin.h"
@@ -12,16 +11,15 @@ namespace {
 struct DocumentPlaces {
   std::uint16_t* tokens;
   qv_token_query* queries;
-  std::uint64_t* allowed;
+  std::uint64_t* masks;
   std::uint32_t* documents;
   std::uint32_t* n_documents;
 };
 
 DocumentPlaces document_places(Pieces& pieces, const Part& part, std::uint64_t n_tokens,
-                               std::uint64_t n, std::uint64_t capacity) {
+                               std::uint64_t n, std::uint64_t n_words, std::uint64_t capacity) {
   return {pieces.take<std::uint16_t>(n_tokens * part.shape().stride / 2),
-          pieces.take<qv_token_query>(n),
-          pieces.take<std::uint64_t>((part.shape().n_facts + 63) / 64),
+          pieces.take<qv_token_query>(n), pieces.take<std::uint64_t>(n_words),
           pieces.take<std::uint32_t>(n * capacity), pieces.take<std::uint32_t>(n)};
 }
 
@@ -77,47 +75,49 @@ bool DocumentJob::is_too_large(std::uint64_t n_document_tokens, std::uint64_t n_
          n_products(n_document_tokens, n_query_values) > kMaxProducts;
 }
 
-void DocumentJob::write_queries(std::uint32_t stride, std::uint16_t* tokens,
-                                qv_token_query* queries) {
+void DocumentJob::write_queries(std::uint32_t stride, std::span<const std::uint32_t> masks,
+                                std::uint16_t* tokens, qv_token_query* queries) {
   std::uint32_t group = 0;
-  for (const std::size_t number : numbers_) {
-    const DocumentQuery& query = queries_[number];
+  for (std::size_t i = 0; i < numbers_.size(); ++i) {
+    const DocumentQuery& query = queries_[numbers_[i]];
     qv_token_query& written = queries[written_.size()];
     std::uint16_t* const first = tokens + std::size_t{group} * QV_TOKEN_GROUP * stride / 2;
     if (!encode_tokens(query.tokens, documents_.tokens.dim, first, written)) continue;
     written.first_group = group;
     written.k = static_cast<std::uint32_t>(query.k);
+    written.mask = masks[i];
     group += written.n_groups;
     most_tokens_ = std::max(most_tokens_, written.n_groups * QV_TOKEN_GROUP);
-    written_.push_back(number);
+    written_.push_back(numbers_[i]);
   }
 }
 
-bool DocumentJob::write(Lane& lane, const Part& part, const std::uint64_t* allowed) {
+bool DocumentJob::write(Lane& lane, const Part& part) {
   const std::uint32_t dim = documents_.tokens.dim;
   std::uint64_t most = 0;
   std::uint64_t n_tokens = 0;
+  JobMasks masks(part.shape().n_facts);
+  std::vector<std::uint32_t> mask_of;
   for (const std::size_t i : numbers_) {
     most = std::max(most, queries_[i].k);
+    mask_of.push_back(masks.add(queries_[i].allowed));
     n_tokens += padded_tokens(queries_[i].tokens.size() / dim);
   }
   const std::uint64_t capacity = capacity_of(most);
   Pieces size(nullptr);
-  document_places(size, part, n_tokens, numbers_.size(), capacity);
+  document_places(size, part, n_tokens, numbers_.size(), masks.n_words(), capacity);
   std::byte* const memory = lane.memory(size.used());
   if (memory == nullptr) return false;
   Pieces pieces(memory);
-  const DocumentPlaces at = document_places(pieces, part, n_tokens, numbers_.size(), capacity);
-  write_queries(part.shape().stride, at.tokens, at.queries);
-  if (allowed != nullptr) {
-    std::memcpy(at.allowed, allowed, (part.shape().n_facts + 63) / 64 * sizeof(*allowed));
-  }
+  const DocumentPlaces at =
+      document_places(pieces, part, n_tokens, numbers_.size(), masks.n_words(), capacity);
+  write_queries(part.shape().stride, mask_of, at.tokens, at.queries);
   job_ = {.size = sizeof job_,
           .n_queries = static_cast<std::uint32_t>(written_.size()),
           .part = part.handle(),
           .tokens = at.tokens,
           .queries = at.queries,
-          .allowed = allowed == nullptr ? nullptr : at.allowed,
+          .masks = masks.write(at.masks),
           .rounding = token_rounding(dim, most_tokens_),
           .capacity = static_cast<std::uint32_t>(capacity),
           .documents = at.documents,

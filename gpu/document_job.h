@@ -27,15 +27,15 @@ class DocumentJob {
   /// The same by numbers. Values: tokens times dimensions.
   [[nodiscard]] static bool is_too_large(std::uint64_t n_document_tokens,
                                          std::uint64_t n_query_values);
-  /// `numbers`: which of `queries` the group is of. `executor`: nobody helps, as there are few
-  /// queries.
+  /// `numbers`: which of `queries` the group is of, by mask. `executor`: nobody helps, as there are
+  /// few queries.
   DocumentJob(std::span<const DocumentQuery> queries, std::span<const std::size_t> numbers,
               const Documents& documents, Executor* /*executor*/)
       : queries_(queries), numbers_(numbers), documents_(documents) {}
 
   /// Prepares the job in the lane's memory. False if there is none. Queries that have no halves are
   /// left out.
-  [[nodiscard]] bool write(Lane& lane, const Part& part, const std::uint64_t* allowed);
+  [[nodiscard]] bool write(Lane& lane, const Part& part);
   [[nodiscard]] std::size_t n_asked() const { return numbers_.size(); }
   [[nodiscard]] std::uint32_t n_queries() const { return job_.n_queries; }
   [[nodiscard]] qv_status start(const qv_gpu_api& api, const Lane& lane) const {
@@ -48,7 +48,8 @@ class DocumentJob {
   }
 
  private:
-  void write_queries(std::uint32_t stride, std::uint16_t* tokens, qv_token_query* queries);
+  void write_queries(std::uint32_t stride, std::span<const std::uint32_t> masks,
+                     std::uint16_t* tokens, qv_token_query* queries);
 
   std::span<const DocumentQuery> queries_;
   std::span<const std::size_t> numbers_;

@@ -94,7 +94,7 @@ void ListJob::write_visits(std::span<const qv_visit> unsorted, qv_visit* visits)
   }
 }
 
-bool ListJob::write(Lane& lane, const Part& part, const std::uint64_t* /*allowed*/) {
+bool ListJob::write(Lane& lane, const Part& part) {
   const std::uint64_t n = numbers_.size();
   const std::uint64_t table_bytes = table_bytes_of(lists_);
   std::uint64_t most = 0;

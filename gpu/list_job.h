@@ -32,7 +32,7 @@ class ListJob {
       : queries_(queries), numbers_(numbers), lists_(lists) {}
 
   /// Prepares the job in the lane's memory. False if there is none.
-  [[nodiscard]] bool write(Lane& lane, const Part& part, const std::uint64_t* allowed);
+  [[nodiscard]] bool write(Lane& lane, const Part& part);
   [[nodiscard]] std::size_t n_asked() const { return numbers_.size(); }
   [[nodiscard]] std::uint32_t n_queries() const { return job_.n_queries; }
   [[nodiscard]] qv_status start(const qv_gpu_api& api, const Lane& lane) const {

@@ -37,7 +37,7 @@ bool ProductJob::is_too_large(const ByteCodes& /*codes*/, const ProductQuery& qu
   return query.rows.size() > kMaxPairs;
 }
 
-bool ProductJob::write(Lane& lane, const Part& part, const std::uint64_t* /*allowed*/) {
+bool ProductJob::write(Lane& lane, const Part& part) {
   const std::size_t n_values = values_of_row(codes_);
   std::uint64_t n_pairs = 0;
   for (const std::size_t i : numbers_) n_pairs += queries_[i].rows.size();

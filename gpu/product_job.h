@@ -28,7 +28,7 @@ class ProductJob {
       : queries_(queries), numbers_(numbers), codes_(codes) {}
 
   /// Prepares the job in the lane's memory. False if there is none.
-  [[nodiscard]] bool write(Lane& lane, const Part& part, const std::uint64_t* allowed);
+  [[nodiscard]] bool write(Lane& lane, const Part& part);
   [[nodiscard]] std::size_t n_asked() const { return numbers_.size(); }
   [[nodiscard]] std::uint32_t n_queries() const { return job_.n_queries; }
   [[nodiscard]] qv_status start(const qv_gpu_api& api, const Lane& lane) const {

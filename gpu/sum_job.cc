@@ -1,7 +1,6 @@
 #include "gpu/sum_job.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "gpu/tiles/margin.h"
 
@@ -24,7 +23,7 @@ std::uint64_t numbers_read(const ImpactRuns& runs, const SumQuery& query) {
 struct SumPlaces {
   qv_sum_term* terms;
   qv_sum_query* queries;
-  std::uint64_t* allowed;
+  std::uint64_t* masks;
   std::uint32_t* rows;
   std::uint32_t* sums;
   std::uint32_t* n_found;
@@ -54,37 +53,38 @@ bool SumJob::is_too_large(const ImpactRuns& runs, const SumQuery& query) {
   return numbers_read(runs, query) > kMaxRead;
 }
 
-bool SumJob::write(Lane& lane, const Part& part, const std::uint64_t* allowed) {
+bool SumJob::write(Lane& lane, const Part& part) {
   const std::uint64_t n = numbers_.size();
-  const std::uint64_t n_words = allowed == nullptr ? 0 : (runs_.n_rows + std::uint64_t{63}) / 64;
   std::uint64_t most = 0;
   std::uint64_t n_terms = 0;
+  JobMasks masks(runs_.n_rows);
+  std::vector<std::uint32_t> mask_of;
   for (const std::size_t i : numbers_) {
     most = std::max(most, queries_[i].k);
+    mask_of.push_back(masks.add(queries_[i].allowed));
     n_terms += queries_[i].terms.size();
   }
   const std::uint64_t capacity = most + kRoomForEqualSums;
   Pieces size(nullptr);
-  sum_places(size, n, n_terms, n_words, capacity);
+  sum_places(size, n, n_terms, masks.n_words(), capacity);
   std::byte* const memory = lane.memory(size.used());
   if (memory == nullptr) return false;
   Pieces pieces(memory);
-  const SumPlaces at = sum_places(pieces, n, n_terms, n_words, capacity);
+  const SumPlaces at = sum_places(pieces, n, n_terms, masks.n_words(), capacity);
   std::uint32_t term = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const SumQuery& query = queries_[numbers_[i]];
     const auto n_own = static_cast<std::uint32_t>(query.terms.size());
     std::ranges::copy(query.terms, at.terms + term);
-    at.queries[i] = {term, n_own, static_cast<std::uint32_t>(query.k)};
+    at.queries[i] = {term, n_own, static_cast<std::uint32_t>(query.k), mask_of[i]};
     term += n_own;
   }
-  if (allowed != nullptr) std::memcpy(at.allowed, allowed, n_words * sizeof(*allowed));
   job_ = {.size = sizeof job_,
           .n_queries = static_cast<std::uint32_t>(n),
           .part = part.handle(),
           .terms = at.terms,
           .queries = at.queries,
-          .allowed = allowed == nullptr ? nullptr : at.allowed,
+          .masks = masks.write(at.masks),
           .n_terms = term,
           .n_rows = runs_.n_rows,
           .capacity = static_cast<std::uint32_t>(capacity),

@@ -23,13 +23,13 @@ class SumJob {
                                               std::span<const std::size_t> numbers);
   /// Whether a job with this query alone would take too long.
   [[nodiscard]] static bool is_too_large(const ImpactRuns& runs, const SumQuery& query);
-  /// `numbers`: which of `queries` the group is of. At most kMaxQueries.
+  /// `numbers`: which of `queries` the group is of, by mask. At most kMaxQueries.
   SumJob(std::span<const SumQuery> queries, std::span<const std::size_t> numbers,
          const ImpactRuns& runs, Executor* /*executor*/)
       : queries_(queries), numbers_(numbers), runs_(runs) {}
 
   /// Prepares the job in the lane's memory. False if there is none.
-  [[nodiscard]] bool write(Lane& lane, const Part& part, const std::uint64_t* allowed);
+  [[nodiscard]] bool write(Lane& lane, const Part& part);
   [[nodiscard]] std::size_t n_asked() const { return numbers_.size(); }
   [[nodiscard]] std::uint32_t n_queries() const { return job_.n_queries; }
   [[nodiscard]] qv_status start(const qv_gpu_api& api, const Lane& lane) const {

@@ -86,15 +86,13 @@ struct OwnRow {
   uint64_t row;
   qv_row facts;
   float margin;
-  bool is_allowed;
 };
 
-__device__ void read_rows(const DenseShape& shape, const DenseMemory& memory, uint64_t first_row, uint32_t lane,
-                          OwnRow (&rows)[2]) {
+__device__ void read_rows(const DenseMemory& memory, uint64_t first_row, uint32_t lane, OwnRow (&rows)[2]) {
 #pragma unroll
   for (uint32_t i = 0; i < 2; ++i) {
     const uint64_t row = first_row + tiles::row_of_c(lane, 2 * i);
-    rows[i] = {row, memory.facts[row], memory.margins[row], is_allowed(shape, memory, row)};
+    rows[i] = {row, memory.facts[row], memory.margins[row]};
   }
 }
 
@@ -111,7 +109,7 @@ __device__ void keep_slab(const DenseShape& shape, const DenseMemory& memory, co
 #pragma unroll
       for (uint32_t i = 0; i < 2; ++i) {
         const float lower = tiles::center(rows[i].facts, facts, sums[c][2 * i + j]) - rows[i].margin;
-        if (rows[i].is_allowed && lower > best) best = lower;
+        if (lower > best && may_name(shape, memory, facts.mask, rows[i].row)) best = lower;
       }
       for (uint32_t step = 4; step < 32; step *= 2) best = fmaxf(best, __shfl_xor_sync(~0U, best, step));
       if (lane < 4 && query < shape.n_queries) memory.slabs[uint64_t{query} * shape.n_slabs + slab] = best;
@@ -133,7 +131,8 @@ __device__ void keep_rows(const DenseShape& shape, const DenseMemory& memory, co
 #pragma unroll
       for (uint32_t i = 0; i < 2; ++i) {
         const float center = tiles::center(rows[i].facts, facts, sums[c][2 * i + j]);
-        if (!tiles::may_reach(center + rows[i].margin, bar) || !rows[i].is_allowed || search.wanted == 0) continue;
+        if (!tiles::may_reach(center + rows[i].margin, bar) || search.wanted == 0) continue;
+        if (!may_name(shape, memory, facts.mask, rows[i].row)) continue;
         const uint32_t place = atomicAdd(&search.n_found, 1U);
         if (place >= shape.room) continue;
         memory.found[uint64_t{query} * shape.room + place] = {static_cast<uint32_t>(rows[i].row), center};
@@ -159,7 +158,7 @@ __global__ void __launch_bounds__(kThreads) compare_tiles(DenseShape shape, Dens
   const uint32_t warp = threadIdx.x / 32;
   const uint32_t lane = threadIdx.x % 32;
   OwnRow rows[2];
-  read_rows(shape, memory, tile_row + warp * tiles::kProductRows, lane, rows);
+  read_rows(memory, tile_row + warp * tiles::kProductRows, lane, rows);
   if constexpr (pass == Pass::kSample) {
     keep_slab(shape, memory, rows, first_query, uint64_t{blockIdx.x} * kWarps + warp, lane, sums);
   } else {
@@ -169,9 +168,9 @@ __global__ void __launch_bounds__(kThreads) compare_tiles(DenseShape shape, Dens
 
 __global__ void write_margins(DenseShape shape, DenseMemory memory) {
   const uint64_t row = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (row < uint64_t{shape.n_tiles} * tiles::kTileRows) {
-    memory.margins[row] = tiles::margin(memory.facts[row], shape.group, shape.rounding);
-  }
+  if (row >= uint64_t{shape.n_tiles} * tiles::kTileRows) return;
+  const bool is_wanted = row < shape.n_rows && any_allows(memory.masks, row);
+  memory.margins[row] = is_wanted ? tiles::margin(memory.facts[row], shape.group, shape.rounding) : -INFINITY;
 }
 
 __global__ void start_searches(DenseShape shape, DenseMemory memory) {
@@ -230,6 +229,7 @@ qv_status launch_dense(const DenseShape& shape, const DenseMemory& memory, cudaS
                        const ComparePass& compare) {
   const uint32_t n_columns = (shape.n_queries + kQueryTile - 1) / kQueryTile;
   const uint32_t n_sampled = (shape.n_tiles + shape.sample_step - 1) / shape.sample_step;
+  launch_join_masks(memory.masks, stream);
   launch(write_margins, shape.n_tiles, tiles::kTileRows, stream, shape, memory);
   launch(start_searches, n_columns, kQueryTile, stream, shape, memory);
   const ComparePass by_warps = [&](bool is_sample) {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "gpu/abi.h"
+#include "gpu_cuda/masks.cuh"
 #include "gpu_cuda/select.cuh"
 #include "gpu_cuda/warp.cuh"
 
@@ -23,8 +24,8 @@ struct DenseMemory {
   const qv_row* facts;        ///< [n_tiles * kTileRows]
   const int8_t* codes;        ///< [padded queries, stride]
   const qv_query* queries;    ///< [padded queries]
-  const uint64_t* allowed;    ///< nullptr: all rows
-  float* margins;             ///< [n_tiles * kTileRows]
+  Masks masks;
+  float* margins;             ///< [n_tiles * kTileRows]; minus infinity: no query may name the row
   float* slabs;               ///< [n_queries, n_slabs]
   Search* searches;           ///< [padded queries]
   Found* found;               ///< [n_queries, room]
@@ -48,10 +49,9 @@ struct DenseShape {
 /// Queries of a block.
 inline constexpr uint32_t kQueryTile = 64;
 
-/// Whether the row may be named.
-__device__ inline bool is_allowed(const DenseShape& shape, const DenseMemory& memory, uint64_t row) {
-  if (row >= shape.n_rows) return false;
-  return memory.allowed == nullptr || (memory.allowed[row / 64] >> (row % 64) & 1) != 0;
+/// Whether a query with that mask may name the row.
+__device__ inline bool may_name(const DenseShape& shape, const DenseMemory& memory, uint32_t mask, uint64_t row) {
+  return row < shape.n_rows && allows(memory.masks, mask, row);
 }
 
 /// Queues the comparison of all rows with all queries, or of the sample.

@@ -134,12 +134,11 @@ struct WideRow {
   float scale;
   float square;
   float margin;
-  bool is_allowed;
 };
 
-__device__ WideRow read_row(const DenseShape& shape, const DenseMemory& memory, uint32_t row) {
+__device__ WideRow read_row(const DenseMemory& memory, uint32_t row) {
   const qv_row& facts = memory.facts[row];
-  return {row, facts.scale, facts.square, memory.margins[row], is_allowed(shape, memory, row)};
+  return {row, facts.scale, facts.square, memory.margins[row]};
 }
 
 __device__ float middle(const WideRow& row, float half_over_scale, int sum) {
@@ -158,14 +157,15 @@ __device__ void keep_slabs(const DenseShape& shape, const DenseMemory& memory, c
     for (uint32_t c = 0; c < 2; ++c) {
       const uint32_t column = j * 8 + lane % 4 * 2 + c;
       const float half_over_scale = limits[column].half_over_scale;
+      const uint32_t query = first_query + column;
+      const uint32_t mask = query < shape.n_queries ? memory.queries[query].mask : QV_ALL_ROWS;
       float best = kNone;
 #pragma unroll
       for (uint32_t i = 0; i < 2; ++i) {
         const float lower = middle(rows[i], half_over_scale, sums[4 * j + 2 * i + c]) - rows[i].margin;
-        if (rows[i].is_allowed && lower > best) best = lower;
+        if (lower > best && may_name(shape, memory, mask, rows[i].row)) best = lower;
       }
       for (uint32_t step = 4; step < 32; step *= 2) best = fmaxf(best, __shfl_xor_sync(~0U, best, step));
-      const uint32_t query = first_query + column;
       if (lane < 4 && query < shape.n_queries) memory.slabs[uint64_t{query} * shape.n_slabs + slab] = best;
     }
   }
@@ -175,7 +175,9 @@ __device__ void keep_slabs(const DenseShape& shape, const DenseMemory& memory, c
 __device__ void keep_row(const DenseShape& shape, const DenseMemory& memory, const QueryLimit& limit, uint32_t query,
                          const WideRow& row, int sum) {
   const float center = middle(row, limit.half_over_scale, sum);
-  if (!tiles::may_reach(center + row.margin, limit.bar) || !row.is_allowed) return;
+  if (!tiles::may_reach(center + row.margin, limit.bar)) return;
+  // A query that is padding has no bar that may be reached, but a score may be no number.
+  if (query >= shape.n_queries || !may_name(shape, memory, memory.queries[query].mask, row.row)) return;
   const uint32_t place = atomicAdd(&memory.searches[query].n_found, 1U);
   if (place < shape.room) memory.found[uint64_t{query} * shape.room + place] = {row.row, center};
 }
@@ -253,7 +255,7 @@ __global__ void __launch_bounds__(kWideThreads, 1)
     hopper::wait_for_phase(&layout.barriers().queries, 0);
     for (uint32_t unit = blockIdx.x * kGroups + group; unit < units.n; unit += step) {
       const uint32_t row = units.first_row(unit) + warp_row + threadIdx.x % 32 / 4;
-      const WideRow rows[2] = {read_row(shape, memory, row), read_row(shape, memory, row + 8)};
+      const WideRow rows[2] = {read_row(memory, row), read_row(memory, row + 8)};
       int sums[kColumns / 2];
       multiply_unit(layout, group, turn, sums);
       // Else the compiler computes the addresses of all queries' places before the loop, and has no room for them.

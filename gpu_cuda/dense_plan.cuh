@@ -44,11 +44,11 @@ inline DenseShape shape_of(const qv_dense& job, const DenseRows& rows) {
   return shape;
 }
 
-/// Where the job's inputs go on the device; `allowed` may be null.
+/// Where the job's inputs go on the device.
 struct DenseInputs {
   int8_t* codes;
   qv_query* queries;
-  uint64_t* allowed;
+  uint64_t* masks;
 };
 
 inline DenseMemory memory_of(const qv_dense& job, const DenseRows& rows, const DenseShape& shape, Pieces& pieces,
@@ -57,13 +57,13 @@ inline DenseMemory memory_of(const qv_dense& job, const DenseRows& rows, const D
   const uint64_t n_rows = uint64_t{shape.n_tiles} * gpu::tiles::kTileRows;
   inputs.codes = pieces.take<int8_t>(n_padded * shape.stride);
   inputs.queries = pieces.take<qv_query>(n_padded);
-  inputs.allowed = job.allowed == nullptr ? nullptr : pieces.take<uint64_t>((shape.n_rows + 63) / 64);
   DenseMemory memory = {};
   memory.rows = rows.codes;
   memory.facts = rows.facts;
   memory.codes = inputs.codes;
   memory.queries = inputs.queries;
-  memory.allowed = inputs.allowed;
+  memory.masks =
+      masks_of(job.masks, are_all_masked(job.queries, job.n_queries), shape.n_rows, pieces, inputs.masks);
   memory.margins = pieces.take<float>(n_rows);
   memory.slabs = pieces.take<float>(uint64_t{job.n_queries} * shape.n_slabs);
   memory.searches = pieces.take<Search>(n_padded);

@@ -25,9 +25,13 @@ constexpr uint32_t kNameThreads = 256;
 /// Blocks at a time on a multiprocessor: as many as the registers of a thread allow.
 constexpr uint32_t blocks_together(uint32_t n_groups) { return n_groups == 8 ? 3 : 4; }
 
+/// By some query.
 __device__ bool may_be_named(const DocumentMemory& memory, uint64_t document) {
-  if (memory.documents[document].n_groups == 0) return false;
-  return memory.allowed == nullptr || (memory.allowed[document / 64] >> (document % 64) & 1) != 0;
+  return memory.documents[document].n_groups != 0 && any_allows(memory.masks, document);
+}
+
+__device__ bool may_name(const DocumentMemory& memory, uint32_t query, uint64_t document) {
+  return memory.documents[document].n_groups != 0 && allows(memory.masks, memory.queries[query].mask, document);
 }
 
 __device__ void copy_query_tokens(const DocumentShape& shape, const DocumentMemory& memory, uint32_t tile, char* to) {
@@ -185,7 +189,7 @@ __global__ void keep_slabs_of_documents(DocumentShape shape, DocumentMemory memo
   const uint64_t document = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const uint32_t query = blockIdx.y;
   float best = kNone;
-  if (document < shape.n_documents && may_be_named(memory, document)) {
+  if (document < shape.n_documents && may_name(memory, query, document)) {
     best = or_none(memory.scores[uint64_t{query} * shape.n_documents + document] -
                    margin_of(shape, memory, query, document));
   }
@@ -206,7 +210,7 @@ __global__ void set_document_bars(DocumentShape shape, DocumentMemory memory) {
 __global__ void find_documents(DocumentShape shape, DocumentMemory memory) {
   const uint64_t document = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const uint32_t query = blockIdx.y;
-  if (document >= shape.n_documents || !may_be_named(memory, document)) return;
+  if (document >= shape.n_documents || !may_name(memory, query, document)) return;
   DocumentSearch& search = memory.searches[query];
   const float center = memory.scores[uint64_t{query} * shape.n_documents + document];
   if (!tiles::may_reach(center + margin_of(shape, memory, query, document), search.bar)) return;
@@ -249,6 +253,7 @@ qv_status launch_scores(const DocumentShape& shape, const DocumentMemory& memory
 }  // namespace
 
 qv_status launch_documents(const DocumentShape& shape, const DocumentMemory& memory, cudaStream_t stream) {
+  launch_join_masks(memory.masks, stream);
   launch(start_document_searches, (shape.n_queries + kNameThreads - 1) / kNameThreads, kNameThreads, stream, shape,
          memory);
   const qv_status status = shape.tile_groups == 8   ? launch_scores<8>(shape, memory, stream)

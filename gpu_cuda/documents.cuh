@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "gpu/abi.h"
+#include "gpu_cuda/masks.cuh"
 #include "gpu_cuda/select.cuh"
 #include "gpu_cuda/warp.cuh"
 
@@ -24,7 +25,7 @@ struct DocumentMemory {
   const qv_document* documents;  ///< [n_documents]
   const int8_t* query_tokens;    ///< [n_tiles * groups of a tile * QV_TOKEN_GROUP, stride], zeros beyond the queries
   const qv_token_query* queries; ///< [n_queries]
-  const uint64_t* allowed;       ///< nullptr: all documents
+  Masks masks;                   ///< of documents
   uint32_t* query_of;            ///< [groups of the queries]
   float* scores;                 ///< [n_queries, n_documents]: the middle of the interval; only of those that may be named
   float* slabs;                  ///< [n_queries, n_slabs]: the best lower end

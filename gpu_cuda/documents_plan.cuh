@@ -58,11 +58,11 @@ inline DocumentShape shape_of(const qv_documents& job, const DocumentRows& rows,
   return shape;
 }
 
-/// Where the job's inputs go on the device; `allowed` may be null.
+/// Where the job's inputs go on the device.
 struct DocumentInputs {
   int8_t* tokens;
   qv_token_query* queries;
-  uint64_t* allowed;
+  uint64_t* masks;
 };
 
 inline uint64_t padded_token_bytes(const DocumentShape& shape) {
@@ -73,13 +73,13 @@ inline DocumentMemory memory_of(const qv_documents& job, const DocumentRows& row
                                 Pieces& pieces, DocumentInputs& inputs) {
   inputs.tokens = pieces.take<int8_t>(padded_token_bytes(shape));
   inputs.queries = pieces.take<qv_token_query>(shape.n_queries);
-  inputs.allowed = job.allowed == nullptr ? nullptr : pieces.take<uint64_t>((shape.n_documents + 63) / 64);
   DocumentMemory memory = {};
   memory.tokens = rows.tokens;
   memory.documents = rows.documents;
   memory.query_tokens = inputs.tokens;
   memory.queries = inputs.queries;
-  memory.allowed = inputs.allowed;
+  memory.masks =
+      masks_of(job.masks, are_all_masked(job.queries, job.n_queries), shape.n_documents, pieces, inputs.masks);
   memory.query_of = pieces.take<uint32_t>(shape.n_groups);
   memory.scores = pieces.take<float>(uint64_t{shape.n_queries} * shape.n_documents);
   memory.slabs = pieces.take<float>(uint64_t{shape.n_queries} * shape.n_slabs);

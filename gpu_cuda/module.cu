@@ -216,6 +216,12 @@ qv_status grow_workspace(qv_lane& lane, uint64_t n_bytes) {
   return QV_DONE;
 }
 
+qv_status copy_masks(const qv_masks& masks, uint64_t* to, uint64_t n_rows, cudaStream_t stream) {
+  if (to == nullptr) return QV_DONE;
+  return status_of(
+      cudaMemcpyAsync(to, masks.words, bytes_of_masks(masks, n_rows), cudaMemcpyHostToDevice, stream));
+}
+
 qv_status copy_inputs(const qv_dense& job, const DenseShape& shape, const DenseInputs& inputs, cudaStream_t stream) {
   const uint64_t n_padded = padded_queries(job.n_queries);
   const uint64_t n_bytes = uint64_t{job.n_queries} * shape.stride;
@@ -224,10 +230,7 @@ qv_status copy_inputs(const qv_dense& job, const DenseShape& shape, const DenseI
   QV_CUDA(cudaMemcpyAsync(inputs.codes, job.codes, n_bytes, cudaMemcpyHostToDevice, stream));
   QV_CUDA(cudaMemcpyAsync(inputs.queries, job.queries, job.n_queries * sizeof(qv_query), cudaMemcpyHostToDevice,
                           stream));
-  if (inputs.allowed != nullptr) {
-    QV_CUDA(cudaMemcpyAsync(inputs.allowed, job.allowed, (shape.n_rows + 63) / 64 * 8, cudaMemcpyHostToDevice, stream));
-  }
-  return QV_DONE;
+  return copy_masks(job.masks, inputs.masks, shape.n_rows, stream);
 }
 
 qv_status copy_inputs(const qv_documents& job, const DocumentShape& shape, const DocumentInputs& inputs,
@@ -237,11 +240,7 @@ qv_status copy_inputs(const qv_documents& job, const DocumentShape& shape, const
   QV_CUDA(cudaMemcpyAsync(inputs.tokens, job.tokens, n_bytes, cudaMemcpyHostToDevice, stream));
   QV_CUDA(cudaMemcpyAsync(inputs.queries, job.queries, job.n_queries * sizeof(qv_token_query), cudaMemcpyHostToDevice,
                           stream));
-  if (inputs.allowed != nullptr) {
-    QV_CUDA(cudaMemcpyAsync(inputs.allowed, job.allowed, (shape.n_documents + 63) / 64 * 8, cudaMemcpyHostToDevice,
-                            stream));
-  }
-  return QV_DONE;
+  return copy_masks(job.masks, inputs.masks, shape.n_documents, stream);
 }
 
 qv_status copy_inputs(const qv_lists& job, const ListShape& shape, const ListInputs& inputs, cudaStream_t stream) {
@@ -266,10 +265,7 @@ qv_status copy_inputs(const qv_sums& job, const SumShape& shape, const SumInputs
   QV_CUDA(cudaMemcpyAsync(inputs.terms, job.terms, job.n_terms * sizeof(qv_sum_term), cudaMemcpyHostToDevice, stream));
   QV_CUDA(cudaMemcpyAsync(inputs.queries, job.queries, job.n_queries * sizeof(qv_sum_query), cudaMemcpyHostToDevice,
                           stream));
-  if (inputs.allowed != nullptr) {
-    QV_CUDA(cudaMemcpyAsync(inputs.allowed, job.allowed, (shape.n_rows + 63) / 64 * 8, cudaMemcpyHostToDevice, stream));
-  }
-  return QV_DONE;
+  return copy_masks(job.masks, inputs.masks, shape.n_rows, stream);
 }
 
 /// By the products of four warps if the device has them and the job fits, else as every device does.
@@ -398,7 +394,7 @@ struct MadeUp {
     for (int8_t& value : rows) value = static_cast<int8_t>(next());
     for (int8_t& value : codes) value = static_cast<int8_t>(next());
     for (uint32_t i = 0; i < kRows; ++i) row_facts[i] = {.01F, .01F, .01F * length_of(rows + i * kStride), 0};
-    for (uint32_t i = 0; i < kQueries; ++i) queries[i] = {length_of(codes + i * kStride), 1, 0, 0, 10};
+    for (uint32_t i = 0; i < kQueries; ++i) queries[i] = {length_of(codes + i * kStride), 1, 0, 0, 10, QV_ALL_ROWS};
   }
   static float length_of(const int8_t* code) {
     float square = 0;

@@ -83,12 +83,12 @@ __device__ void add_runs(const SumShape& shape, const SumMemory& memory, const q
   }
 }
 
-/// Zero in place of the sums of rows that are not allowed.
-__device__ void drop_others(const SumMemory& memory, const SumShape& shape, uint32_t range, uint16_t* sums) {
+/// Zero in place of the sums of rows that the query may not name.
+__device__ void drop_others(const SumMemory& memory, const SumShape& shape, uint32_t mask, uint32_t range,
+                            uint16_t* sums) {
   const uint32_t first = range * QV_RANGE_ROWS;
   for (uint32_t i = threadIdx.x % 32; i < QV_RANGE_ROWS && first + i < shape.n_rows; i += 32) {
-    const uint32_t row = first + i;
-    if ((memory.allowed[row / 64] >> (row % 64) & 1) == 0) sums[i] = 0;
+    if (!allows(memory.masks, mask, first + i)) sums[i] = 0;
   }
   __syncwarp();
 }
@@ -141,7 +141,7 @@ __global__ void sum_ranges(SumShape shape, SumMemory memory) {
   __syncwarp();
   const qv_sum_query facts = memory.queries[query];
   add_runs(shape, memory, facts, range, sums);
-  if (memory.allowed != nullptr) drop_others(memory, shape, range, sums);
+  if (memory.masks.words != nullptr) drop_others(memory, shape, facts.mask, range, sums);
   uint32_t bar = memory.searches[query].bar;
   if (kIsSample) bar = max(bar, kth_sum(sums, facts.k));
   keep_rows(shape, memory, query, range, bar, sums);

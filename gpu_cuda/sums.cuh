@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "gpu/abi.h"
+#include "gpu_cuda/masks.cuh"
 #include "gpu_cuda/select.cuh"
 #include "gpu_cuda/warp.cuh"
 
@@ -27,7 +28,7 @@ struct SumMemory {
   const uint32_t* places;       ///< [terms of the part, n_ranges]
   const qv_sum_term* terms;     ///< [n_terms], of the queries
   const qv_sum_query* queries;  ///< [n_queries]
-  const uint64_t* allowed;      ///< nullptr: all rows
+  Masks masks;
   SumSearch* searches;          ///< [n_queries]
   FoundSum* found;              ///< [n_queries, room]
   uint32_t* out_rows;           ///< [n_queries, capacity], pinned

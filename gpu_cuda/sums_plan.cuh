@@ -40,24 +40,23 @@ inline SumShape shape_of(const qv_sums& job, const StoredRuns& runs, uint32_t mo
   return shape;
 }
 
-/// Where the job's inputs go on the device; `allowed` may be null.
+/// Where the job's inputs go on the device.
 struct SumInputs {
   qv_sum_term* terms;
   qv_sum_query* queries;
-  uint64_t* allowed;
+  uint64_t* masks;
 };
 
 inline SumMemory memory_of(const qv_sums& job, const StoredRuns& runs, const SumShape& shape, Pieces& pieces,
                            SumInputs& inputs) {
   inputs.terms = pieces.take<qv_sum_term>(job.n_terms);
   inputs.queries = pieces.take<qv_sum_query>(shape.n_queries);
-  inputs.allowed = job.allowed == nullptr ? nullptr : pieces.take<uint64_t>((uint64_t{shape.n_rows} + 63) / 64);
   SumMemory memory = {};
   memory.runs = runs.runs;
   memory.places = runs.places;
   memory.terms = inputs.terms;
   memory.queries = inputs.queries;
-  memory.allowed = inputs.allowed;
+  memory.masks = masks_of(job.masks, false, shape.n_rows, pieces, inputs.masks);
   memory.searches = pieces.take<SumSearch>(shape.n_queries);
   memory.found = pieces.take<FoundSum>(uint64_t{shape.n_queries} * shape.room);
   memory.out_rows = job.rows;

@@ -79,6 +79,13 @@ struct Description {
   std::vector<std::vector<ParamValue>> rows;  ///< one value for each of `columns`
 };
 
+/// A query of a batch in which each has its own filter.
+struct FilteredQuery {
+  const PreparedQuery* query = nullptr;
+  const RowFilter* filter = nullptr;  ///< equal pointers: the same filter
+  TopK* out = nullptr;
+};
+
 /// Immutable; any number of threads.
 class Searcher {
  public:
@@ -100,6 +107,11 @@ class Searcher {
                                 const AnyParams& params, const RowFilter& filter,
                                 const SearchContext& context, std::span<TopK* const> results,
                                 WorkCounters& work) const;
+  /// The same, each query with its own filter. The queries of a filter are a batch, one after
+  /// another or on all threads; types whose devices take several filters at a time ask them about
+  /// all queries at once. No ways are reported.
+  virtual Result<> search_filtered(std::span<const FilteredQuery> queries, const AnyParams& params,
+                                   const SearchContext& context, WorkCounters& work) const;
   /// Sparse fields: adds to `counts[i]` the number of allowed rows that hold index `terms[i]`,
   /// exactly. `terms` ascend. Polls `cancel`. Other kinds: kUnimplemented, the default.
   virtual Result<> count_terms(std::span<const std::uint32_t> terms, const RowFilter& filter,
@@ -109,10 +121,10 @@ class Searcher {
   [[nodiscard]] virtual std::uint64_t bytes_per_search() const = 0;
   /// The same for an exact search (Prefer::kExact).
   [[nodiscard]] virtual std::uint64_t bytes_per_exact_search() const { return bytes_per_search(); }
-  /// True if a device answers exact searches now, hundreds of them in about the time of one.
-  [[nodiscard]] virtual bool is_on_device() const { return false; }
-  /// True if a device helps with groups of searches by the index now, whose filter allows
-  /// `n_allowed` of the rows that have a vector.
+  /// True if a device answers exact searches now whose filter allows `n_allowed` of the rows that
+  /// have a vector: hundreds of them in about the time of one.
+  [[nodiscard]] virtual bool is_on_device(std::size_t /*n_allowed*/) const { return false; }
+  /// True if a device helps with groups of such searches by the index now.
   [[nodiscard]] virtual bool is_index_on_device(std::size_t /*n_allowed*/) const { return false; }
   [[nodiscard]] virtual MemoryUse memory() const = 0;
   /// Each row with a vector once, similar ones near one another: searches for them in this order

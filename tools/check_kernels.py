@@ -45,6 +45,7 @@ LIMITS = {
     "set_bars": (40, 2048),
     "start_searches": (40, 0),
     "write_margins": (40, 0),
+    "join_masks": (40, 0),
 }
 KERNEL = re.compile(
     r"Compiling entry function '(?P<name>\w+)' for '(?P<target>\w+)'.*?"

@@ -94,7 +94,7 @@ __global__ void fill_facts(qv_row* rows, qv_query* queries, const int8_t* codes,
   const float error = .3F * sqrtf(static_cast<float>(stride));
   const float scale = .01F + 1e-6F * static_cast<float>(hash(i) % 1000);
   if (rows != nullptr) rows[i] = {scale, scale * error, scale * length, scale * scale * length * length};
-  if (queries != nullptr) queries[i] = {length, error, is_euclid ? .005F * length * length : 0, is_euclid ? 50.F : 0, k};
+  if (queries != nullptr) queries[i] = {length, error, is_euclid ? .005F * length * length : 0, is_euclid ? 50.F : 0, k, QV_ALL_ROWS};
 }
 
 __global__ void wide_rate(int* out, uint32_t n_rounds) {

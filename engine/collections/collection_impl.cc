@@ -460,7 +460,7 @@ class CollectionImpl::Planned final : public PlannedQuery {
         query_(std::move(query)),
         config_(collection_->config()),
         snapshot_(collection_->snapshot(*config_, query_.shards)),
-        cost_(snapshot_ ? estimate_cost(*snapshot_, query_) : QueryCost()),
+        cost_(snapshot_ ? estimate_cost(*snapshot_, query_, config_->indexes) : QueryCost()),
         plan_(query_) {}
 
   [[nodiscard]] const Query& query() const override { return query_; }

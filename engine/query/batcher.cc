@@ -52,12 +52,14 @@ void Batcher::gather(Group& group, Group& waiting) {
   // A search that is given up already would only end the pass of the others.
   if (first.is_alone || first.search.cancel->poll()) return;
   const QueryCost& cost = first.search.planned->cost();
+  const Searched where = cost.is_for_device() ? Searched::kOnDevice : Searched::kOnCpu;
   std::size_t n_left = cost.is_for_device() ? kMaxExaminedForDevice : kMaxExaminedForCpu;
   for (auto next = waiting.begin(); next != waiting.end() && n_left > 0; --n_left) {
     const auto other = next++;
     const Search& search = other->search;
     if (other->is_alone || search.cancel->poll()) continue;
-    if (!are_searched_alike(first.search.planned->query(), search.planned->query())) continue;
+    if (!are_searched_alike(first.search.planned->query(), search.planned->query(), where))
+      continue;
     group.splice(group.end(), waiting, other);
     if (group.size() == cost.most_together) break;
   }

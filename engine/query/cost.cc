@@ -7,8 +7,10 @@
 #include "engine/query/plan.h"
 #include "engine/query/stages/nearest.h"
 #include "engine/query/stages/segment_search.h"
+#include "engine/segment/segment_filter.h"
 #include "gpu/document_job.h"
 #include "index/exact/type.h"
+#include "payload/filter/predicate.h"
 
 namespace quiver::engine {
 namespace {
@@ -50,9 +52,19 @@ std::uint64_t n_token_values(const Query& query) {
   return n;
 }
 
+/// Rows with a vector that may be hits. `predicate`: nullptr: there is no filter.
+std::size_t n_allowed(const Segment& segment, std::size_t field,
+                      const payload::Predicate* predicate) {
+  if (predicate != nullptr) return estimate_allowed(segment, field, predicate).expected;
+  // Deleted rows may all have had a vector.
+  const std::uint32_t n_present = segment.data->fields[field].n_present;
+  return n_present - std::min(n_present, segment.n_deleted);
+}
+
 /// Whether a device that has the rows, or the index, answers the query. `is_scan`: by a look at
 /// all rows.
-bool is_for_device(const Segment& segment, std::size_t field, const Query& query, bool is_scan) {
+bool is_for_device(const Segment& segment, std::size_t field, const Query& query, bool is_scan,
+                   const payload::Predicate* predicate) {
   // Indexes rank more rows than are wanted, and a device ranks no more than kMaxHits.
   constexpr std::uint64_t kMostByIndex = 200;
   if (query.params.device == DeviceChoice::kCpu) return false;
@@ -62,20 +74,18 @@ bool is_for_device(const Segment& segment, std::size_t field, const Query& query
   const bool ranks_few =
       n_ranked(query) <= kMostByIndex && query.params.index.empty() && !query.params.oversampling;
   if ((!is_scan || is_sparse) && !ranks_few) return false;
-  if (!is_scan) {
-    // Deleted rows may all have had a vector.
-    const std::uint32_t n_present = data.fields[field].n_present;
-    return searcher.is_index_on_device(n_present - std::min(n_present, segment.n_deleted));
-  }
-  if (!searcher.is_on_device()) return false;
+  const std::size_t n = n_allowed(segment, field, predicate);
+  if (!is_scan) return searcher.is_index_on_device(n);
+  if (!searcher.is_on_device(n)) return false;
   const auto& column = data.fields[field];
   if (column.schema.kind != FieldKind::kMulti) return true;
   return !gpu::DocumentJob::is_too_large(column.multi().tokens.rows().n_rows,
                                          n_token_values(query));
 }
 
-/// Without prefetches.
-ReadBytes read_bytes(const Snapshot& snapshot, const Query& query) {
+/// Without prefetches. `predicate`: what says how many rows a device compares; nullptr: all.
+ReadBytes read_bytes(const Snapshot& snapshot, const Query& query,
+                     const payload::Predicate* predicate = nullptr) {
   ReadBytes bytes;
   const std::uint64_t n_vectors = std::max<std::uint64_t>(1, vectors_of(query.kind).size());
   for (const Segment* segment : snapshot.segments()) {
@@ -92,7 +102,7 @@ ReadBytes read_bytes(const Snapshot& snapshot, const Query& query) {
       bytes.vectors += n;
       const bool is_scan = compares_all_rows(data, f, query.params);
       if (is_scan) bytes.scanned += n;
-      if (is_for_device(*segment, f, query, is_scan)) bytes.on_device += n;
+      if (is_for_device(*segment, f, query, is_scan, predicate)) bytes.on_device += n;
     }
   }
   return bytes;
@@ -155,14 +165,28 @@ ReadBytes read_bytes_of_tree(const Snapshot& snapshot, const Query& query) {
   return bytes;
 }
 
+/// The same with a filter, of which the CPU shares none. `n`: without it.
+std::size_t most_filtered(const Snapshot& snapshot, const Query& query, FieldKind kind,
+                          std::span<const payload::FieldIndex> indexes, std::size_t n) {
+  const bool has_target = !query.params.target.is_none();
+  if (n != QueryCost::kMostOnDevice || has_target) return 1;
+  const auto predicate = payload::compile(*query.filter, indexes);
+  if (!predicate) return 1;  // the search says what is wrong
+  n = most_together(read_bytes(snapshot, query, predicate->get()), kind, query);
+  return n == QueryCost::kMostOnDevice ? n : 1;
+}
+
 }  // namespace
 
-QueryCost estimate_cost(const Snapshot& snapshot, const Query& query) {
+QueryCost estimate_cost(const Snapshot& snapshot, const Query& query,
+                        std::span<const payload::FieldIndex> indexes) {
   const ReadBytes bytes = read_bytes_of_tree(snapshot, query);
   QueryCost cost;
   cost.read_bytes = bytes.payload + bytes.vectors + highlighted_bytes(snapshot, query);
   if (!is_plain_nearest(query)) return cost;
-  const std::size_t n = most_together(bytes, kind_of_field(snapshot, query), query);
+  const FieldKind kind = kind_of_field(snapshot, query);
+  std::size_t n = most_together(bytes, kind, query);
+  if (query.filter) n = most_filtered(snapshot, query, kind, indexes, n);
   cost.can_share_pass = n > 1;
   if (cost.can_share_pass) cost.most_together = n;
   return cost;

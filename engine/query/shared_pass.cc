@@ -7,6 +7,7 @@
 #include "engine/query/plan.h"
 #include "engine/query/stages/nearest.h"
 #include "engine/query/stages/threshold.h"
+#include "gpu/devices.h"
 
 namespace quiver::engine {
 namespace {
@@ -14,14 +15,14 @@ namespace {
 using Answers = std::vector<std::vector<Record>>;
 
 /// The numbers of the queries that `are_searched_alike`, in groups.
-std::vector<std::vector<std::size_t>> groups_of(std::span<const Query> queries) {
+std::vector<std::vector<std::size_t>> groups_of(std::span<const Query> queries, Searched where) {
   std::vector<std::vector<std::size_t>> groups;
   std::vector<bool> is_grouped(queries.size(), false);
   for (std::size_t first = 0; first < queries.size(); ++first) {
     if (is_grouped[first]) continue;
     auto& group = groups.emplace_back(1, first);
     for (std::size_t i = first + 1; i < queries.size(); ++i) {
-      if (is_grouped[i] || !are_searched_alike(queries[first], queries[i])) continue;
+      if (is_grouped[i] || !are_searched_alike(queries[first], queries[i], where)) continue;
       group.push_back(i);
       is_grouped[i] = true;
     }
@@ -51,17 +52,21 @@ Result<> run_group(const SearchEnvironment& environment, std::span<const Query> 
 
 }  // namespace
 
-bool are_searched_alike(const Query& a, const Query& b) {
-  // The number of hits says which effort reaches a recall.
+bool are_searched_alike(const Query& a, const Query& b, Searched where) {
+  // The number of hits and the filter say which effort reaches a recall.
   const bool has_target = !a.params.target.is_none();
+  const bool has_filter = a.filter || b.filter;
   if (has_target && n_ranked(a) != n_ranked(b)) return false;
+  if (has_filter && (has_target || where == Searched::kOnCpu)) return false;
   return is_plain_nearest(a) && is_plain_nearest(b) && a.using_field == b.using_field &&
          a.params == b.params;
 }
 
 Result<Answers> run_queries(const SearchEnvironment& environment, std::span<const Query> queries) {
   Answers answers(queries.size());
-  for (const auto& group : groups_of(queries)) {
+  const bool has_devices = environment.devices != nullptr && environment.devices->is_useful();
+  const Searched where = has_devices ? Searched::kOnDevice : Searched::kOnCpu;
+  for (const auto& group : groups_of(queries, where)) {
     const std::size_t first = group.front();
     if (group.size() == 1) {
       QV_TRY(answers[first], Plan(queries[first]).run(environment));

@@ -1,7 +1,8 @@
 // Several queries answered together: plain nearest queries of one field share a pass over its
-// vectors where the index supports that.
+// vectors where the index supports that. On the CPU only those without a filter gain from it.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -11,9 +12,12 @@
 
 namespace quiver::engine {
 
-/// True if both are plain nearest queries (vector by value, no filter, prefetch or MMR) of the same
-/// field with the same parameters.
-[[nodiscard]] bool are_searched_alike(const Query& a, const Query& b);
+/// Who answers a group.
+enum class Searched : std::uint8_t { kOnCpu, kOnDevice };
+
+/// True if both are plain nearest queries (vector by value, no prefetch or MMR) of the same field
+/// with the same parameters; on the CPU, without a filter.
+[[nodiscard]] bool are_searched_alike(const Query& a, const Query& b, Searched where);
 
 /// One answer for each query, the same as `Plan::run` gives. An error of one is that of all.
 [[nodiscard]] Result<std::vector<std::vector<Record>>> run_queries(

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "gpu/emulated/select.h"
 #include "gpu/tiles/margin.h"
 
 namespace quiver::gpu::emulated {
@@ -59,7 +58,7 @@ void DensePass::sample_tile(std::uint64_t tile) {
       float best = kNone;
       for (std::uint64_t row = slab; row < std::min<std::uint64_t>(slab + tiles::kSlabRows, end);
            ++row) {
-        if (!is_allowed(row)) continue;
+        if (!is_allowed(q, row)) continue;
         const float lower =
             tiles::center(rows_.rows[row], job_.queries[q], product(q, row)) - margins_[row];
         if (lower > best) best = lower;
@@ -82,7 +81,7 @@ void DensePass::pass_tile(std::uint64_t tile) {
     Query& query = queries_[q];
     if (!query.is_wanted) continue;
     for (std::uint64_t row = begin; row < end; ++row) {
-      if (!is_allowed(row)) continue;
+      if (!is_allowed(q, row)) continue;
       const float center = tiles::center(rows_.rows[row], job_.queries[q], product(q, row));
       if (!tiles::may_reach(center + margins_[row], query.bar)) continue;
       if (++query.n_found > tiles::room(k_of(q))) continue;

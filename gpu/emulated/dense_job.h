@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gpu/abi.h"
+#include "gpu/emulated/select.h"
 
 namespace quiver::gpu::emulated {
 
@@ -44,8 +45,8 @@ class DensePass {
   [[nodiscard]] bool finish_pass();
   void write(std::uint32_t query);
   [[nodiscard]] std::uint32_t k_of(std::uint32_t query) const { return job_.queries[query].k; }
-  [[nodiscard]] bool is_allowed(std::uint64_t row) const {
-    return job_.allowed == nullptr || (job_.allowed[row / 64] >> (row % 64) & 1) != 0;
+  [[nodiscard]] bool is_allowed(std::uint32_t query, std::uint64_t row) const {
+    return allows(job_.masks, job_.queries[query].mask, rows_.rows.size(), row);
   }
   [[nodiscard]] int product(std::uint32_t query, std::uint64_t row) const;
 

@@ -27,9 +27,9 @@ DocumentPass::DocumentPass(const qv_documents& job, const StoredDocuments& docum
   tokens_ = as_floats(job.tokens, n_tokens * documents.stride / 2);
 }
 
-bool DocumentPass::is_allowed(std::uint32_t document) const {
-  if (documents_.documents[document].n_groups == 0) return false;
-  return job_.allowed == nullptr || (job_.allowed[document / 64] >> (document % 64) & 1) != 0;
+bool DocumentPass::may_name(std::uint32_t query, std::uint32_t document) const {
+  return documents_.documents[document].n_groups != 0 &&
+         allows(job_.masks, job_.queries[query].mask, documents_.documents.size(), document);
 }
 
 std::vector<float> DocumentPass::tokens_of(const qv_document& document) const {
@@ -63,10 +63,9 @@ bool DocumentPass::step() {
   }
   const std::uint32_t end = std::min(next_ + kDocumentsOfAStep, n);
   for (; next_ < end; ++next_) {
-    const bool is_wanted = is_allowed(next_);
-    const auto tokens = is_wanted ? tokens_of(documents_.documents[next_]) : std::vector<float>();
+    const auto tokens = tokens_of(documents_.documents[next_]);
     for (std::uint32_t q = 0; q < job_.n_queries; ++q) {
-      centers_[q].push_back(is_wanted ? score(job_.queries[q], tokens) : kNone);
+      centers_[q].push_back(may_name(q, next_) ? score(job_.queries[q], tokens) : kNone);
     }
   }
   return false;
@@ -85,7 +84,7 @@ void DocumentPass::write(std::uint32_t q) {
   job_.n_documents[q] = QV_NOT_CERTIFIED;
   std::uint32_t n = 0;
   for (std::uint32_t i = 0; i < centers_[q].size(); ++i) {
-    if (!is_allowed(i) || !tiles::may_reach(centers_[q][i] + margin(i), bar)) continue;
+    if (!may_name(q, i) || !tiles::may_reach(centers_[q][i] + margin(i), bar)) continue;
     if (n == job_.capacity) return;
     out[n++] = i;
   }

@@ -23,7 +23,7 @@ class DocumentPass {
   [[nodiscard]] bool step();
 
  private:
-  [[nodiscard]] bool is_allowed(std::uint32_t document) const;
+  [[nodiscard]] bool may_name(std::uint32_t query, std::uint32_t document) const;
   /// The middle of the interval of the score.
   [[nodiscard]] float score(const qv_token_query& query, const std::vector<float>& document) const;
   [[nodiscard]] std::vector<float> tokens_of(const qv_document& document) const;

@@ -45,8 +45,8 @@ void SumPass::write(std::uint32_t query) {
   std::vector<std::uint32_t> rows;
   std::vector<float> sums;
   for (std::uint32_t row = 0; row < job_.n_rows; ++row) {
-    const bool is_allowed = job_.allowed == nullptr || (job_.allowed[row / 64] >> (row % 64) & 1);
-    if (!is_allowed || sums_[row] == 0) continue;
+    if (sums_[row] == 0) continue;
+    if (!allows(job_.masks, job_.queries[query].mask, job_.n_rows, row)) continue;
     rows.push_back(row);
     sums.push_back(sums_[row]);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "index/cost.h"
 #include "index/dense/graph/walk.h"
@@ -89,6 +90,12 @@ struct DenseSearcher::Call {
   WorkCounters& work;
 };
 
+struct DenseSearcher::Asked {
+  const Call& call;
+  const PreparedQuery& query;
+  TopK& out;
+};
+
 Result<> DenseSearcher::search(const PreparedQuery& query, const AnyParams& params,
                                const RowFilter& filter, const SearchContext& context, TopK& out,
                                WorkCounters& work) const {
@@ -113,20 +120,50 @@ Result<> DenseSearcher::search_batch(std::span<const PreparedQuery* const> queri
     return flat_.search_batch(queries, {}, filter, context, results, work);
   }
   const Call call{as_tried(*asked, files_.trial), filter, n_allowed, context, work};
-  const bool are_alike = files_.lists.scans_as_all(files_.lists.selectivity(n_allowed));
-  if (are_alike && !walks(call)) return search_together(call, queries, results);
+  std::vector<Asked> asked_of_call;
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    if (results[i]->k() != 0) QV_TRY(search_alone(call, *queries[i], *results[i]));
+    if (results[i]->k() != 0) asked_of_call.push_back({call, *queries[i], *results[i]});
   }
+  if (scans_as_all(call)) return search_together(asked_of_call);
+  for (const Asked& one : asked_of_call) QV_TRY(search_alone(call, one.query, one.out));
   return {};
+}
+
+Result<> DenseSearcher::search_filtered(std::span<const FilteredQuery> queries,
+                                        const AnyParams& params, const SearchContext& context,
+                                        WorkCounters& work) const {
+  QV_TRY(const DenseSearchParams* asked, params.as<DenseSearchParams>());
+  if (context.prefer == Prefer::kExact || is_hopeless(*asked)) {
+    return flat_.search_filtered(queries, {}, context, work);
+  }
+  std::map<const RowFilter*, Call> calls;
+  std::vector<Asked> together;
+  std::vector<FilteredQuery> apart;
+  for (const FilteredQuery& query : queries) {
+    if (query.out->k() == 0 || query.filter->n_rows() == 0) continue;
+    auto found = calls.find(query.filter);
+    if (found == calls.end()) {
+      const Call call{as_tried(*asked, files_.trial), *query.filter, query.filter->n_allowed(),
+                      context, work};
+      found = calls.emplace(query.filter, call).first;
+    }
+    const Call& call = found->second;
+    if (call.n_allowed == 0) continue;
+    if (scans_as_all(call)) {
+      together.push_back({call, *query.query, *query.out});
+    } else {
+      apart.push_back(query);
+    }
+  }
+  QV_TRY(search_together(together));
+  return Searcher::search_filtered(apart, params, context, work);
 }
 
 /// Devices that may scan the lists, if that is how the searches of the call are answered.
 std::optional<DeviceHelp> DenseSearcher::help_of(const Call& call) const {
   gpu::Devices* const devices = call.context.devices;
   if (devices == nullptr || !devices->is_useful()) return std::nullopt;
-  const double selectivity = files_.lists.selectivity(call.n_allowed);
-  if (walks(call) || !files_.lists.scans_as_all(selectivity)) return std::nullopt;
+  if (!scans_as_all(call)) return std::nullopt;
   on_device_.want(*devices);
   if (!on_device_.are_there()) return std::nullopt;
   return DeviceHelp{on_device_, *devices, call.context.executor};
@@ -151,6 +188,11 @@ bool DenseSearcher::is_hopeless(const DenseSearchParams& asked) const {
 bool DenseSearcher::walks(const Call& call) const {
   return files_.graph && !asks_for_lists(call.params) &&
          files_.lists.selectivity(call.n_allowed) > cost::kTestFoundRowsAbove;
+}
+
+/// True if the lists are scanned as if all rows were allowed.
+bool DenseSearcher::scans_as_all(const Call& call) const {
+  return files_.lists.scans_as_all(files_.lists.selectivity(call.n_allowed)) && !walks(call);
 }
 
 Ways DenseSearcher::ways_of(const Call& call, const CandidateRequest& request) const {
@@ -212,42 +254,37 @@ Result<DenseSearcher::Found> DenseSearcher::find(Way way, const Call& call,
   return Found();
 }
 
-/// Searches of the lists for all rows, or most.
-Result<> DenseSearcher::search_together(const Call& call,
-                                        std::span<const PreparedQuery* const> queries,
-                                        std::span<TopK* const> results) const {
+/// Searches of the lists for all rows, or most. The calls have one context.
+Result<> DenseSearcher::search_together(std::span<const Asked> asked) const {
+  if (asked.empty()) return {};
+  const SearchContext& context = asked.front().call.context;
   std::vector<CandidateRequest> requests;
-  std::vector<std::size_t> numbers;
-  const auto help = help_of(call);
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    if (results[i]->k() == 0) continue;
-    auto request = request_of(call, *queries[i], results[i]->k());
-    const Ways ways = ways_of(call, request);
+  std::vector<const Asked*> asked_of;
+  for (const Asked& one : asked) {
+    auto request = request_of(one.call, one.query, one.out.k());
+    const Ways ways = ways_of(one.call, request);
     if (ways.all().front().way != Way::kLists) {
-      QV_TRY(search_by(ways, call, *queries[i], request, *results[i]));
+      QV_TRY(search_by(ways, one.call, one.query, request, one.out));
       continue;
     }
     request.most_bytes = ways.sure_bytes();
     requests.push_back(request);
-    numbers.push_back(i);
+    asked_of.push_back(&one);
   }
-  const auto take = [&](std::size_t j, const ListCandidates& found, WorkCounters& work) {
-    const std::size_t i = numbers[j];
+  const auto take = [&](std::size_t i, const ListCandidates& found, WorkCounters& work) {
+    const auto& [call, query, out] = *asked_of[i];
     // Several threads may be here: none reports its way.
-    const SearchContext context{call.context.cancel, call.context.executor, call.context.prefer,
-                                call.context.devices};
-    const Call own{call.params, call.filter, call.n_allowed, context, work};
-    if (const auto rows = enough(found, requests[j])) {
-      return offer(own, *queries[i], *rows, *results[i]);
-    }
-    auto request = request_of(own, *queries[i], results[i]->k());
-    return search_by(ways_of(own, request).without(Way::kLists), own, *queries[i], request,
-                     *results[i]);
+    const SearchContext silent{context.cancel, context.executor, context.prefer, context.devices};
+    const Call own{call.params, call.filter, call.n_allowed, silent, work};
+    if (const auto rows = enough(found, requests[i])) return offer(own, query, *rows, out);
+    auto request = request_of(own, query, out.k());
+    return search_by(ways_of(own, request).without(Way::kLists), own, query, request, out);
   };
+  const auto help = help_of(asked.front().call);
   if (help) return files_.lists.find_each_assisted(requests, *help, take);
   // Where groups are made for a device, some are left to the CPU.
-  const bool has_devices = call.context.devices != nullptr && call.context.devices->is_useful();
-  return has_devices ? files_.lists.find_each_alone(requests, call.context.executor, take)
+  const bool has_devices = context.devices != nullptr && context.devices->is_useful();
+  return has_devices ? files_.lists.find_each_alone(requests, context.executor, take)
                      : files_.lists.find_each(requests, take);
 }
 
@@ -313,7 +350,7 @@ std::vector<std::uint32_t> DenseSearcher::rows_by_nearness() const {
 }
 
 bool DenseSearcher::is_index_on_device(std::size_t n_allowed) const {
-  if (files_.trial.effort == 0) return flat_.is_on_device();
+  if (files_.trial.effort == 0) return flat_.is_on_device(n_allowed);
   return !files_.graph && files_.lists.scans_as_all(files_.lists.selectivity(n_allowed)) &&
          on_device_.do_pay(files_.lists.bytes_per_search());
 }

@@ -28,13 +28,18 @@ class DenseSearcher final : public Searcher {
   Result<> search_batch(std::span<const PreparedQuery* const> queries, const AnyParams& params,
                         const RowFilter& filter, const SearchContext& context,
                         std::span<TopK* const> results, WorkCounters& work) const override;
+  /// Searches with different filters that allow most rows are a batch, too.
+  Result<> search_filtered(std::span<const FilteredQuery> queries, const AnyParams& params,
+                           const SearchContext& context, WorkCounters& work) const override;
   /// List by list.
   [[nodiscard]] std::vector<std::uint32_t> rows_by_nearness() const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
   [[nodiscard]] std::uint64_t bytes_per_exact_search() const override {
     return flat_.bytes_per_search();
   }
-  [[nodiscard]] bool is_on_device() const override { return flat_.is_on_device(); }
+  [[nodiscard]] bool is_on_device(std::size_t n_allowed) const override {
+    return flat_.is_on_device(n_allowed);
+  }
   [[nodiscard]] bool is_index_on_device(std::size_t n_allowed) const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), files_.n_bytes}; }
   [[nodiscard]] Description describe() const override;
@@ -44,20 +49,21 @@ class DenseSearcher final : public Searcher {
   /// Rows that may be among the best; nullopt: unknown, so another way must be taken.
   using Found = std::optional<std::span<const std::uint32_t>>;
 
-  /// What all queries of one call share.
+  /// What all queries of one filter share.
   struct Call;
+  struct Asked;
 
   [[nodiscard]] CandidateRequest request_of(const Call& call, const PreparedQuery& query,
                                             std::size_t k) const;
   [[nodiscard]] bool is_hopeless(const DenseSearchParams& asked) const;
   [[nodiscard]] bool walks(const Call& call) const;
+  [[nodiscard]] bool scans_as_all(const Call& call) const;
   [[nodiscard]] std::optional<DeviceHelp> help_of(const Call& call) const;
   [[nodiscard]] Ways ways_of(const Call& call, const CandidateRequest& request) const;
   Result<> search_alone(const Call& call, const PreparedQuery& query, TopK& out) const;
   Result<> search_by(const Ways& ways, const Call& call, const PreparedQuery& query,
                      CandidateRequest& request, TopK& out) const;
-  Result<> search_together(const Call& call, std::span<const PreparedQuery* const> queries,
-                           std::span<TopK* const> results) const;
+  Result<> search_together(std::span<const Asked> asked) const;
   Result<> search_exactly(const Call& call, const PreparedQuery& query, TopK& out) const;
   Result<> offer(const Call& call, const PreparedQuery& query, std::span<const std::uint32_t> rows,
                  TopK& out) const;

@@ -13,38 +13,41 @@
 namespace quiver::index {
 namespace {
 
+using Queries = std::span<const FilteredQuery>;
+
 /// Scores the rows that a device named.
-Result<> offer_lists(const Batch& batch, const FieldColumn& column, const gpu::RowLists& lists,
+Result<> offer_lists(Queries queries, const FieldColumn& column, const gpu::RowLists& lists,
                      const SearchContext& context) {
   Executor* const helper = lists.size() > kFewPieces ? context.executor : nullptr;
   return try_each(helper, lists.size(), [&](std::size_t i) -> Result<> {
     if (!lists[i]) return {};
-    return offer_exactly(*batch.queries[i], column, *lists[i], context.cancel, *batch.results[i]);
+    return offer_exactly(*queries[i].query, column, *lists[i], context.cancel, *queries[i].out);
   });
 }
 
-Result<gpu::RowLists> find_rows(const Batch& batch, const FieldColumn& column, gpu::Slot& slot,
-                                const RowFilter& filter, const SearchContext& context) {
-  std::vector<gpu::DenseQuery> asked;
-  for (std::size_t i = 0; i < batch.queries.size(); ++i) {
-    asked.push_back({batch.queries[i]->values(), batch.results[i]->k()});
+template <class Asked>
+std::vector<Asked> asked_of(Queries queries) {
+  std::vector<Asked> asked;
+  for (const auto& [query, filter, out] : queries) {
+    asked.push_back({query->values(), out->k(), filter->words()});
   }
+  return asked;
+}
+
+Result<gpu::RowLists> find_rows(Queries queries, const FieldColumn& column, gpu::Slot& slot,
+                                const SearchContext& context) {
   const auto& values = column.dense();
   const gpu::DenseRows rows{values.bytes, values.rows(), similarity_of(column.schema.metric)};
-  return context.devices->find_best(slot, rows, asked, filter.words(), context.cancel,
+  return context.devices->find_best(slot, rows, asked_of<gpu::DenseQuery>(queries), context.cancel,
                                     context.executor);
 }
 
-Result<gpu::RowLists> find_documents(const Batch& batch, const FieldColumn& column, gpu::Slot& slot,
-                                     const RowFilter& filter, const SearchContext& context) {
-  std::vector<gpu::DocumentQuery> asked;
-  for (std::size_t i = 0; i < batch.queries.size(); ++i) {
-    asked.push_back({batch.queries[i]->values(), batch.results[i]->k()});
-  }
+Result<gpu::RowLists> find_documents(Queries queries, const FieldColumn& column, gpu::Slot& slot,
+                                     const SearchContext& context) {
   const auto& values = column.multi();
   const gpu::Documents documents{values.tokens.bytes, values.tokens.rows(), values.offsets};
-  return context.devices->find_best(slot, documents, asked, filter.words(), context.cancel,
-                                    context.executor);
+  return context.devices->find_best(slot, documents, asked_of<gpu::DocumentQuery>(queries),
+                                    context.cancel, context.executor);
 }
 
 std::size_t bytes_of_row(const FieldColumn& column, std::uint32_t row) {
@@ -67,18 +70,18 @@ Result<bool> holds_best(const FieldColumn& column, const PreparedQuery& query, s
 
 /// Now and then the CPU looks for itself. It has copies of all that it needs, as the search does
 /// not wait for it.
-void check_sometimes(const Batch& batch, const FieldColumn& column, gpu::Slot& slot,
-                     const RowFilter& filter, const gpu::RowLists& lists, gpu::Devices& devices) {
+void check_sometimes(Queries queries, const FieldColumn& column, gpu::Slot& slot,
+                     const gpu::RowLists& lists, gpu::Devices& devices) {
   const auto i = devices.answer_to_check(lists);
   if (!i) return;
   try {
-    Bitset allowed(filter.n_rows());
-    filter.for_each(0, [&](std::uint32_t row) { allowed.set(row); });
-    devices.post_check(slot,
-                       [column, query = *batch.queries[*i], k = batch.results[*i]->k(),
-                        allowed = std::move(allowed), list = *lists[*i]](const Cancel& cancel) {
-                         return holds_best(column, query, k, allowed, list, cancel);
-                       });
+    const auto& [query, filter, out] = queries[*i];
+    Bitset allowed(filter->n_rows());
+    filter->for_each(0, [&](std::uint32_t row) { allowed.set(row); });
+    devices.post_check(slot, [column, own = *query, k = out->k(), allowed = std::move(allowed),
+                              list = *lists[*i]](const Cancel& cancel) {
+      return holds_best(column, own, k, allowed, list, cancel);
+    });
   } catch (const std::bad_alloc&) {
     // The search has its answer; another job is checked.
   }
@@ -99,18 +102,19 @@ bool has_device_form(const FieldSchema& schema) {
   return false;
 }
 
-Result<Batch> search_on_device(Batch batch, const FieldColumn& column, gpu::Slot& slot,
-                               const RowFilter& filter, const SearchContext& context,
-                               WorkCounters& work) {
-  if (batch.queries.empty()) return batch;
+Result<std::vector<FilteredQuery>> search_on_device(std::vector<FilteredQuery> queries,
+                                                    const FieldColumn& column, gpu::Slot& slot,
+                                                    const SearchContext& context,
+                                                    WorkCounters& work) {
+  if (queries.empty()) return queries;
   const auto find = column.schema.kind == FieldKind::kMulti ? find_documents : find_rows;
-  QV_TRY(const auto lists, find(batch, column, slot, filter, context));
-  check_sometimes(batch, column, slot, filter, lists, *context.devices);
-  QV_TRY(offer_lists(batch, column, lists, context));
-  Batch rest;
+  QV_TRY(const auto lists, find(queries, column, slot, context));
+  check_sometimes(queries, column, slot, lists, *context.devices);
+  QV_TRY(offer_lists(queries, column, lists, context));
+  std::vector<FilteredQuery> rest;
   for (std::size_t i = 0; i < lists.size(); ++i) {
     if (!lists[i]) {
-      rest.add(batch.queries[i], batch.results[i]);
+      rest.push_back(queries[i]);
       continue;
     }
     work.n_rows_scored += lists[i]->size();

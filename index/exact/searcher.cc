@@ -36,6 +36,12 @@ auto with_scorer(const PreparedQuery& query, const FieldColumn& column, Visit vi
   return with_dense(queries, column.dense(), visit);
 }
 
+/// Queries that are searched for together, and their heaps.
+struct Batch {
+  std::vector<const PreparedQuery*> queries;
+  std::vector<TopK*> results;
+};
+
 /// Queries with bytes, or queries without: they share tiles.
 Result<> search_tiles(const Batch& batch, const DenseColumn& column, const RowFilter& filter,
                       const SearchContext& context, WorkCounters& work) {
@@ -87,9 +93,9 @@ Result<> FlatSearcher::search(const PreparedQuery& query, const AnyParams&, cons
   if (filter.n_rows() == 0 || out.k() == 0) return {};
   TopK* const results[] = {&out};
   if (context.devices != nullptr && has_device_form(column_.schema)) {
-    QV_TRY(const Batch rest,
-           search_on_device({{&query}, {&out}}, column_, on_device_, filter, context, work));
-    if (rest.queries.empty()) {
+    QV_TRY(const auto rest,
+           search_on_device({{&query, &filter, &out}}, column_, on_device_, context, work));
+    if (rest.empty()) {
       if (context.ways != nullptr) context.ways->push_back({"device", 0, true});
       return {};
     }
@@ -107,25 +113,54 @@ Result<> FlatSearcher::search_batch(std::span<const PreparedQuery* const> querie
     return Searcher::search_batch(queries, params, filter, context, results, work);
   }
   if (filter.n_rows() == 0) return {};
-  Batch all;
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    if (results[i]->k() != 0) all.add(queries[i], results[i]);
-  }
   if (context.devices != nullptr && has_device_form(column_.schema)) {
-    QV_TRY(all, search_on_device(std::move(all), column_, on_device_, filter, context, work));
+    std::vector<FilteredQuery> all;
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+      all.push_back({queries[i], &filter, results[i]});
+    }
+    return search_filtered(all, params, context, work);
   }
   if (column_.schema.kind == FieldKind::kMulti) {
-    SearchContext on_cpu = context;
-    on_cpu.devices = nullptr;
-    return Searcher::search_batch(all.queries, params, filter, on_cpu, all.results, work);
+    return Searcher::search_batch(queries, params, filter, context, results, work);
   }
   Batch with_bytes;
   Batch without;
-  for (std::size_t i = 0; i < all.queries.size(); ++i) {
-    (all.queries[i]->bytes().empty() ? without : with_bytes).add(all.queries[i], all.results[i]);
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (results[i]->k() == 0) continue;
+    Batch& batch = queries[i]->bytes().empty() ? without : with_bytes;
+    batch.queries.push_back(queries[i]);
+    batch.results.push_back(results[i]);
   }
   QV_TRY(search_tiles(with_bytes, column_.dense(), filter, context, work));
   return search_tiles(without, column_.dense(), filter, context, work);
+}
+
+/// A device is asked about all queries, the CPU about those that it left, filter by filter.
+Result<> FlatSearcher::search_filtered(std::span<const FilteredQuery> queries,
+                                       const AnyParams& params, const SearchContext& context,
+                                       WorkCounters& work) const {
+  std::vector<FilteredQuery> left;
+  for (const FilteredQuery& query : queries) {
+    if (query.out->k() != 0 && query.filter->n_rows() != 0) left.push_back(query);
+  }
+  if (context.devices != nullptr && has_device_form(column_.schema)) {
+    QV_TRY(left, search_on_device(std::move(left), column_, on_device_, context, work));
+  }
+  SearchContext on_cpu = context;
+  on_cpu.devices = nullptr;
+  return Searcher::search_filtered(left, params, on_cpu, work);
+}
+
+/// By the bytes of the rows, as `Devices` decides.
+bool FlatSearcher::is_on_device(std::size_t n_allowed) const {
+  std::uint64_t n_bytes = 0;
+  if (column_.schema.kind == FieldKind::kDense) {
+    n_bytes = n_allowed * column_.dense().stride();
+  } else if (column_.schema.kind == FieldKind::kMulti) {
+    const MatrixView tokens = column_.multi().tokens.rows();
+    n_bytes = tokens.n_rows * tokens.stride_bytes * n_allowed / std::max(1U, column_.n_rows);
+  }
+  return on_device_.pays(n_bytes);
 }
 
 Result<> FlatSearcher::count_terms(std::span<const std::uint32_t> terms, const RowFilter& filter,

@@ -20,11 +20,13 @@ class FlatSearcher final : public Searcher {
   Result<> search_batch(std::span<const PreparedQuery* const> queries, const AnyParams& params,
                         const RowFilter& filter, const SearchContext& context,
                         std::span<TopK* const> results, WorkCounters& work) const override;
+  Result<> search_filtered(std::span<const FilteredQuery> queries, const AnyParams& params,
+                           const SearchContext& context, WorkCounters& work) const override;
   /// Reads the indices of all allowed rows.
   Result<> count_terms(std::span<const std::uint32_t> terms, const RowFilter& filter,
                        std::span<std::uint64_t> counts, const Cancel& cancel) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
-  [[nodiscard]] bool is_on_device() const override { return on_device_.is_on_device(); }
+  [[nodiscard]] bool is_on_device(std::size_t n_allowed) const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), 0}; }
 
  private:

@@ -110,6 +110,15 @@ Result<> MultiSearcher::search_batch(std::span<const PreparedQuery* const> queri
   return Searcher::search_batch(queries, params, filter, context, results, work);
 }
 
+Result<> MultiSearcher::search_filtered(std::span<const FilteredQuery> queries,
+                                        const AnyParams& params, const SearchContext& context,
+                                        WorkCounters& work) const {
+  if (context.prefer == Prefer::kExact) {
+    return flat_.search_filtered(queries, {}, context, work);
+  }
+  return Searcher::search_filtered(queries, params, context, work);
+}
+
 /// Numbers of candidates and of the pool, which is proportional to them.
 MultiSearcher::Limits MultiSearcher::limits_of(const MultiSearchOptions& options,
                                                std::size_t k) const {

@@ -50,11 +50,15 @@ class MultiSearcher final : public Searcher {
   Result<> search_batch(std::span<const PreparedQuery* const> queries, const AnyParams& params,
                         const RowFilter& filter, const SearchContext& context,
                         std::span<TopK* const> results, WorkCounters& work) const override;
+  Result<> search_filtered(std::span<const FilteredQuery> queries, const AnyParams& params,
+                           const SearchContext& context, WorkCounters& work) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
   [[nodiscard]] std::uint64_t bytes_per_exact_search() const override {
     return flat_.bytes_per_search();
   }
-  [[nodiscard]] bool is_on_device() const override { return flat_.is_on_device(); }
+  [[nodiscard]] bool is_on_device(std::size_t n_allowed) const override {
+    return flat_.is_on_device(n_allowed);
+  }
   [[nodiscard]] MemoryUse memory() const override {
     return {sizeof(*this) + parts_.encoder_bytes, parts_.n_bytes};
   }

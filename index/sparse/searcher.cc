@@ -62,7 +62,7 @@ std::size_t n_exact_of(std::size_t k) { return k + k / 5 + 1; }
 
 }  // namespace
 
-/// One prepared search. `filter`, `context` and `work` are shared by a batch.
+/// One prepared search. `context` and `work` are shared by a batch.
 struct SparseSearcher::Request {
   const PreparedQuery& query;
   SparseSearchOptions params;
@@ -157,19 +157,33 @@ Result<> SparseSearcher::search(const PreparedQuery& query, const AnyParams& par
   return asks_device(request) ? search_on_device(std::span(&request, 1)) : search_on_cpu(request);
 }
 
-/// Scans share nothing: each query reads its own lists. Searches of blocks take turns, and those
-/// for a device go there together.
 Result<> SparseSearcher::search_batch(std::span<const PreparedQuery* const> queries,
                                       const AnyParams& params, const RowFilter& filter,
                                       const SearchContext& context, std::span<TopK* const> results,
                                       WorkCounters& work) const {
+  std::vector<FilteredQuery> filtered;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    filtered.push_back({queries[i], &filter, results[i]});
+  }
+  return search_filtered(filtered, params, context, work);
+}
+
+/// Scans share nothing: each query reads its own lists. Searches of blocks with one filter take
+/// turns, and those for a device go there together.
+Result<> SparseSearcher::search_filtered(std::span<const FilteredQuery> queries,
+                                         const AnyParams& params, const SearchContext& context,
+                                         WorkCounters& work) const {
   QV_TRY(const SparseSearchOptions* options, params.as<SparseSearchOptions>());
   std::vector<Request> waiting;
   std::vector<Request> for_device;
   std::vector<Request> alone;
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    Request request = prepare(*queries[i], *options, filter, context, *results[i], work);
+  for (const auto& [query, filter, out] : queries) {
+    Request request = prepare(*query, *options, *filter, context, *out, work);
     if (request.way == Way::kBlocks) {
+      if (!waiting.empty() && &waiting.front().filter != filter) {
+        QV_TRY(search_blocks(waiting));
+        waiting.clear();
+      }
       waiting.push_back(std::move(request));
     } else if (asks_device(request)) {
       for_device.push_back(std::move(request));
@@ -289,10 +303,9 @@ Result<> SparseSearcher::search_on_device(std::span<const Request> requests) con
   scans.reserve(requests.size());
   for (const Request& request : requests) {
     const Scan& scan = scans.emplace_back(scan_of(request, request.way));
-    asked.push_back({&scan.plan, n_from_device(request.out.k(), scan)});
+    asked.push_back({&scan.plan, &request.filter, n_from_device(request.out.k(), scan)});
   }
-  QV_TRY(const auto found,
-         on_device_.add(*any.context.devices, asked, any.filter, any.context.cancel));
+  QV_TRY(const auto found, on_device_.add(*any.context.devices, asked, any.context.cancel));
   return search_each(requests, [&](std::size_t i, const Request& request) {
     return found[i] ? finish(request, scans[i], *found[i]) : search_lists(request, scans[i]);
   });

@@ -40,16 +40,20 @@ class SparseSearcher final : public Searcher {
   Result<> search_batch(std::span<const PreparedQuery* const> queries, const AnyParams& params,
                         const RowFilter& filter, const SearchContext& context,
                         std::span<TopK* const> results, WorkCounters& work) const override;
+  Result<> search_filtered(std::span<const FilteredQuery> queries, const AnyParams& params,
+                           const SearchContext& context, WorkCounters& work) const override;
   Result<> count_terms(std::span<const std::uint32_t> terms, const RowFilter& filter,
                        std::span<std::uint64_t> counts, const Cancel& cancel) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
   [[nodiscard]] std::uint64_t bytes_per_exact_search() const override {
     return flat_.bytes_per_search();
   }
-  [[nodiscard]] bool is_on_device() const override { return on_device_.do_pay(bytes_per_search()); }
+  [[nodiscard]] bool is_on_device(std::size_t /*n_allowed*/) const override {
+    return on_device_.do_pay(bytes_per_search());
+  }
   /// Blocks are searched on the CPU.
-  [[nodiscard]] bool is_index_on_device(std::size_t /*n_allowed*/) const override {
-    return !parts_.blocks && is_on_device();
+  [[nodiscard]] bool is_index_on_device(std::size_t n_allowed) const override {
+    return !parts_.blocks && is_on_device(n_allowed);
   }
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), parts_.mapped_bytes}; }
   [[nodiscard]] Description describe() const override;

@@ -384,6 +384,53 @@ TEST_P(IndexConformance, ABatchGivesTheHitsOfItsQueries) {
   }
 }
 
+/// The same where each query has its own filter, or several have the same.
+TEST_P(IndexConformance, ABatchOfFilteredQueriesGivesTheHitsOfEach) {
+  Random random(kSeed);
+  const auto column = random_column(
+      schema(), {.n_rows = 900, .present_share = 0.9, .duplicate_share = 0.1}, random);
+  const auto searcher = build_and_open(column);
+  ASSERT_NE(searcher, nullptr);
+  const auto params = type().parse_search(GetParam().search);
+  Executor executor(3, "test");
+  const auto devices = gpu::Devices::open({.devices = "emulated", .module = "", .min_bytes = 0});
+  ASSERT_TRUE(devices) << devices.error().to_string();
+  const Cancel cancel;
+  auto bits = some_filters(column.n_rows, random);
+  std::vector<RowFilter> filters;
+  for (Bitset& allowed : bits) {
+    allowed &= present_rows(column);
+    filters.push_back(RowFilter::of(allowed));
+  }
+  constexpr std::size_t kQueries = 25;
+  std::vector<PreparedQuery> queries;
+  std::vector<TopK> tops;
+  for (std::size_t i = 0; i < kQueries; ++i) {
+    queries.push_back(make_query(schema(), random_vector(schema(), {}, random)));
+    tops.emplace_back(i * 5 % 23);
+  }
+  std::vector<FilteredQuery> filtered;
+  for (std::size_t i = 0; i < kQueries; ++i) {
+    filtered.push_back({&queries[i], &filters[i % filters.size()], &tops[i]});
+  }
+  for (const auto& [prefer, device] :
+       {BatchMode{Prefer::kAny, nullptr}, BatchMode{Prefer::kExact, nullptr},
+        BatchMode{Prefer::kAny, devices->get()}, BatchMode{Prefer::kExact, devices->get()},
+        BatchMode{Prefer::kAny, devices->get()}, BatchMode{Prefer::kExact, devices->get()}}) {
+    WorkCounters work;
+    Executor* helper = device != nullptr ? &executor : nullptr;
+    const auto result =
+        searcher->search_filtered(filtered, *params, {cancel, helper, prefer, device}, work);
+    ASSERT_TRUE(result) << result.error().to_string();
+    (*devices)->wait_for_loading();
+    for (std::size_t i = 0; i < kQueries; ++i) {
+      const auto& allowed = bits[i % bits.size()];
+      const auto alone = search(*searcher, queries[i], allowed, i * 5 % 23, nullptr, prefer).hits;
+      expect_same_hits(tops[i].take_sorted(), alone);
+    }
+  }
+}
+
 /// Whatever files a type writes: cut anywhere, or with any bit turned, they are refused.
 TEST_P(IndexConformance, DamagedFilesAreRefused) {
   Random random(kSeed);

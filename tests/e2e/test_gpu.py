@@ -209,6 +209,38 @@ def test_searches_that_may_share_a_job(new_server):
     assert comes_true(lambda: is_on_device() and n_queries(device) > before), gpu(device)
 
 
+def test_different_filters_share_jobs(new_server):
+    """Each search has its own filter, or one that another has, or none: a batch is one job, and answers are those of the CPU."""
+    dim, n = 64, 5000
+    rng = random.Random(12)
+
+    def vector():
+        return [rng.gauss(0, 1) for _ in range(dim)]
+
+    points = [{"id": i, "vector": vector(), "payload": {"owner": i % 40, "year": 2000 + i % 17}} for i in range(n)]
+    asked = []
+    for i in range(60):
+        query = {"query": vector(), "limit": (5, 20)[i % 2], "params": {"exact": True}}
+        condition = ({"key": "owner", "match": {"any": list(range(i % 30 + 1))}}, {"key": "year", "range": {"gte": 2000 + i % 5}})[i % 2]
+        asked.append(query | ({"filter": {"must": [condition]}} if i % 10 else {}))
+    plain, device = new_server(env=one_segment(n)).start(), new_server(env=one_segment(n) | EMULATED).start()
+    for server in (plain, device):
+        fill_and_index(server, {"vectors": {"size": dim, "distance": "Dot"}, "hnsw_config": {"full_scan_threshold": 1}}, points, "ivf")
+        server.request("POST", "/collections/c/points/delete?wait=true", {"points": list(range(0, n, 13))}).result
+    expected = [hits(plain, query) for query in asked]
+    assert hits_of_batch(plain, asked) == expected
+
+    def is_one_job():
+        before = gpu(device)["devices"][0]
+        assert hits_of_batch(device, asked) == expected
+        after = gpu(device)["devices"][0]
+        return after["queries"] - before["queries"] == len(asked) and after["jobs"] - before["jobs"] == 1
+
+    assert comes_true(is_one_job, 60), gpu(device)
+    for _ in range(3):
+        assert hits_at_once(device, asked) == expected
+
+
 def test_an_index_is_searched_with_a_device(new_server):
     """Lists of codes: single searches, batches and many clients at once get what the CPU alone gives."""
     dim, n, n_clients = 32, 6000, 40

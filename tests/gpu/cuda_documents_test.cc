@@ -23,7 +23,7 @@ constexpr std::uint32_t kMostShared = 24 * 1024;
 
 /// The lists of documents; nullopt where the device is not certain.
 gpu::RowLists run_documents(const gpu::Documents& stored, const std::vector<TokenQuery>& queries,
-                            const std::vector<std::uint64_t>& allowed, std::uint32_t capacity,
+                            const gpu::testing::TestMasks& masks, std::uint32_t capacity,
                             std::uint32_t tile_groups) {
   gpu::EncodedDocuments encoded;
   EXPECT_TRUE(gpu::encode_documents(stored, 0, stored.n(), encoded));
@@ -38,20 +38,14 @@ gpu::RowLists run_documents(const gpu::Documents& stored, const std::vector<Toke
     EXPECT_TRUE(gpu::encode_tokens(queries[i].tokens, dim, halves.data() + at, facts[i]));
     facts[i].first_group = group;
     facts[i].k = queries[i].k;
+    facts[i].mask = masks.number_of(i);
     group += facts[i].n_groups;
   }
   std::vector<uint32_t> out(queries.size() * capacity, 0xA5A5A5A5);
   std::vector<uint32_t> n(queries.size(), 0xA5A5A5A5);
-  const qv_documents job = {sizeof job,
-                            static_cast<uint32_t>(queries.size()),
-                            nullptr,
-                            halves.data(),
-                            facts.data(),
-                            allowed.empty() ? nullptr : allowed.data(),
-                            gpu::token_rounding(dim, 100),
-                            capacity,
-                            out.data(),
-                            n.data()};
+  const qv_documents job = {
+      sizeof job,     static_cast<uint32_t>(queries.size()), nullptr,  halves.data(), facts.data(),
+      masks.of_job(), gpu::token_rounding(dim, 100),         capacity, out.data(),    n.data()};
   const DocumentRows rows = {reinterpret_cast<const int8_t*>(encoded.tokens.data()),
                              encoded.documents.data(), stored.n(), stride};
   const DocumentShape shape = shape_of(job, rows, kMostShared);
@@ -66,7 +60,7 @@ gpu::RowLists run_documents(const gpu::Documents& stored, const std::vector<Toke
   std::memset(inputs.tokens, 0, padded_token_bytes(shape));
   std::memcpy(inputs.tokens, halves.data(), halves.size() * sizeof(std::uint16_t));
   std::copy(facts.begin(), facts.end(), inputs.queries);
-  if (inputs.allowed != nullptr) std::copy(allowed.begin(), allowed.end(), inputs.allowed);
+  if (inputs.masks != nullptr) std::ranges::copy(masks.words(), inputs.masks);
   EXPECT_EQ(launch_documents(shape, memory, nullptr), QV_DONE);
   return gpu::testing::lists_of(out, n, capacity);
 }
@@ -89,21 +83,17 @@ TEST(CudaDocuments, NameAllOfTheBest) {
            Shape{50, 20, 400, {20}, 2, Kind::kNormal},
            Shape{60, 12, 8, {8, 8, 8, 8, 8}, 8, Kind::kFewValues},
        }) {
-    for (const bool is_filtered : {false, true}) {
+    for (const auto& masks : gpu::testing::various_masks(n, random)) {
       SCOPED_TRACE(::testing::Message() << n << " documents, dim " << dim);
       const auto stored = gpu::testing::random_documents(n, most, dim, DType::kF32, kind, random);
       std::vector<TokenQuery> queries;
       for (const std::uint32_t tokens : query_tokens) {
         queries.push_back({gpu::testing::random_tokens(tokens, dim, random), 1 + tokens % 7});
       }
-      std::vector<std::uint64_t> allowed;
-      for (std::uint32_t i = 0; is_filtered && i < n; i += 64) {
-        allowed.push_back(std::uint64_t{random()} << 32 | random());
-      }
-      const auto lists = run_documents(stored, queries, allowed, 500, tile_groups);
-      const auto there = gpu::testing::with_tokens(stored, allowed);
+      const auto lists = run_documents(stored, queries, masks, 500, tile_groups);
       for (std::size_t q = 0; q < queries.size(); ++q) {
         ASSERT_TRUE(lists[q]);
+        const auto there = gpu::testing::with_tokens(stored, masks.bits_of(q));
         gpu::testing::expect_complete(
             *lists[q], gpu::testing::all_scores(stored, queries[q].tokens), queries[q].k, there);
         if (kind == Kind::kNormal && n > 10) {

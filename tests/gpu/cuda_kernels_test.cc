@@ -5,6 +5,7 @@
 #include "gpu_cuda/dense.cu"
 #include "gpu_cuda/dense_hopper.cu"
 #include "gpu_cuda/dense_plan.cuh"
+#include "gpu_cuda/masks.cu"
 #include "tests/gpu/support.h"
 
 namespace quiver::gpu_cuda {
@@ -56,7 +57,7 @@ qv_status launch(Columns columns, const DenseShape& shape, const DenseMemory& me
 
 /// The lists of rows; nullopt where the device is not certain.
 gpu::RowLists run(Columns columns, const Device& device, const gpu::DenseRows& stored,
-                  const std::vector<Query>& queries, const std::vector<std::uint64_t>& allowed,
+                  const std::vector<Query>& queries, const gpu::testing::TestMasks& masks,
                   std::uint32_t capacity) {
   const std::uint32_t stride = device.rows.stride;
   std::vector<int8_t> codes(queries.size() * stride);
@@ -65,19 +66,13 @@ gpu::RowLists run(Columns columns, const Device& device, const gpu::DenseRows& s
     EXPECT_TRUE(gpu::encode_query(queries[i].vector, stored.similarity, codes.data() + i * stride,
                                   facts[i]));
     facts[i].k = queries[i].k;
+    facts[i].mask = masks.number_of(i);
   }
   std::vector<uint32_t> out(queries.size() * capacity, 0xA5A5A5A5);
   std::vector<uint32_t> n(queries.size(), 0xA5A5A5A5);
-  const qv_dense job = {sizeof job,
-                        static_cast<uint32_t>(queries.size()),
-                        nullptr,
-                        codes.data(),
-                        facts.data(),
-                        allowed.empty() ? nullptr : allowed.data(),
-                        gpu::kernel_rounding(stored.view.dim),
-                        capacity,
-                        out.data(),
-                        n.data()};
+  const qv_dense job = {
+      sizeof job,     static_cast<uint32_t>(queries.size()), nullptr,  codes.data(), facts.data(),
+      masks.of_job(), gpu::kernel_rounding(stored.view.dim), capacity, out.data(),   n.data()};
   const DenseShape shape = shape_of(job, device.rows);
   DenseInputs inputs = {};
   Pieces size(nullptr);
@@ -91,7 +86,7 @@ gpu::RowLists run(Columns columns, const Device& device, const gpu::DenseRows& s
               padded_queries(queries.size()) * sizeof(qv_query));
   std::copy(codes.begin(), codes.end(), inputs.codes);
   std::copy(facts.begin(), facts.end(), inputs.queries);
-  if (inputs.allowed != nullptr) std::copy(allowed.begin(), allowed.end(), inputs.allowed);
+  if (inputs.masks != nullptr) std::ranges::copy(masks.words(), inputs.masks);
   EXPECT_EQ(launch(columns, shape, memory), QV_DONE);
   return gpu::testing::lists_of(out, n, capacity);
 }
@@ -123,25 +118,23 @@ TEST_P(CudaKernels, NameAllOfTheBestRows) {
         Shape{300, 16, 65, Kind::kSpreadLengths}, Shape{600, 130, 2, Kind::kOneLarge},
         Shape{260, 7, 2, Kind::kFewValues}, Shape{700, 200, 2, Kind::kNormal},
         Shape{400, 768, 1, Kind::kNormal}}) {
-    for (const bool is_filtered : {false, true}) {
-      const auto similarity = is_filtered ? Similarity::kNegL2Squared : Similarity::kDot;
+    for (const auto& masks : gpu::testing::various_masks(n, random)) {
+      const auto similarity = masks.n() % 2 == 1 ? Similarity::kNegL2Squared : Similarity::kDot;
       // Threads are slow here, and what the products share is tested once.
       if (GetParam() != 0 && (n_queries > 3 || (n > 1 && n < 300))) continue;
       if (GetParam() == 128 && dim != 768) continue;
+      if (masks.n() == 1 && n_queries > 1) continue;
       SCOPED_TRACE(::testing::Message()
                    << n << " rows of " << dim << ", " << n_queries << " queries");
       const auto stored = gpu::testing::random_rows(n, dim, DType::kF32, kind, similarity, random);
-      std::vector<std::uint64_t> allowed;
-      for (std::uint32_t i = 0; is_filtered && i < n; i += 64) {
-        allowed.push_back(std::uint64_t{random()} << 32 | random());
-      }
       const Device device(stored);
       const auto queries = random_queries(n_queries, dim, random);
-      const auto lists = run(GetParam(), device, stored, queries, allowed, 2000);
+      const auto lists = run(GetParam(), device, stored, queries, masks, 2000);
       for (std::size_t q = 0; q < queries.size(); ++q) {
         ASSERT_TRUE(lists[q]);
-        gpu::testing::expect_complete(
-            *lists[q], gpu::testing::all_scores(stored, queries[q].vector), queries[q].k, allowed);
+        gpu::testing::expect_complete(*lists[q],
+                                      gpu::testing::all_scores(stored, queries[q].vector),
+                                      queries[q].k, masks.bits_of(q));
         // About as few as can be: rows of equal scores aside, and random ones of many dimensions.
         if (kind == Kind::kNormal && n > 100 && dim < 500) {
           EXPECT_LT(lists[q]->size(), 3U * queries[q].k + 10);

@@ -16,12 +16,13 @@ using gpu::testing::RandomSumQuery;
 constexpr uint32_t kMostShared = 80 * 1024;
 
 gpu::SummedRows run_sums(const RandomRuns& runs, const std::vector<RandomSumQuery>& asked,
-                         const std::vector<std::uint64_t>& allowed, uint32_t capacity) {
+                         const gpu::testing::TestMasks& masks, uint32_t capacity) {
   std::vector<qv_sum_term> terms;
   std::vector<qv_sum_query> queries;
   for (const auto& query : asked) {
     queries.push_back({static_cast<uint32_t>(terms.size()),
-                       static_cast<uint32_t>(query.terms.size()), static_cast<uint32_t>(query.k)});
+                       static_cast<uint32_t>(query.terms.size()), static_cast<uint32_t>(query.k),
+                       masks.number_of(queries.size())});
     terms.insert(terms.end(), query.terms.begin(), query.terms.end());
   }
   std::vector<uint32_t> rows(asked.size() * capacity, 0xA5A5A5A5);
@@ -32,7 +33,7 @@ gpu::SummedRows run_sums(const RandomRuns& runs, const std::vector<RandomSumQuer
                        nullptr,
                        terms.data(),
                        queries.data(),
-                       allowed.empty() ? nullptr : allowed.data(),
+                       masks.of_job(),
                        static_cast<uint32_t>(terms.size()),
                        runs.runs.n_rows,
                        capacity,
@@ -51,7 +52,7 @@ gpu::SummedRows run_sums(const RandomRuns& runs, const std::vector<RandomSumQuer
   // As copy_inputs of the module.
   std::ranges::copy(terms, inputs.terms);
   std::ranges::copy(queries, inputs.queries);
-  if (inputs.allowed != nullptr) std::ranges::copy(allowed, inputs.allowed);
+  if (inputs.masks != nullptr) std::ranges::copy(masks.words(), inputs.masks);
   EXPECT_EQ(launch_sums(shape, memory, nullptr), QV_DONE);
   gpu::SummedRows found(asked.size());
   for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -77,13 +78,11 @@ TEST(CudaSums, NameTheLargest) {
     queries.emplace_back(runs, 1, 65535, 1, random);
     queries.emplace_back(runs, 5, 8000, 10, random);
     queries.emplace_back(runs, 40, 1000, 30, random);
-    for (const bool is_filtered : {false, true}) {
-      std::vector<std::uint64_t> allowed;
-      if (is_filtered) allowed = gpu::testing::random_allowed(n_rows, 0.4, random);
-      const auto found = run_sums(runs, queries, allowed, 6000);
+    for (const auto& masks : gpu::testing::various_masks(n_rows, random)) {
+      const auto found = run_sums(runs, queries, masks, 6000);
       for (std::size_t i = 0; i < queries.size(); ++i) {
         ASSERT_TRUE(found[i]) << i;
-        gpu::testing::expect_largest(*found[i], runs, queries[i].asked(), allowed);
+        gpu::testing::expect_largest(*found[i], runs, queries[i].asked(), masks.bits_of(i));
       }
     }
   }
@@ -99,7 +98,7 @@ TEST(CudaSums, ASecondPassHasAHigherBar) {
   std::vector<RandomSumQuery> queries;
   queries.emplace_back(runs, 3, 20'000, 5, random);
   for (auto& term : queries[0].terms) term.first_level = 0;
-  const auto found = run_sums(runs, queries, allowed, 500);
+  const auto found = run_sums(runs, queries, {{allowed}, false}, 500);
   ASSERT_TRUE(found[0]);
   gpu::testing::expect_largest(*found[0], runs, queries[0].asked(), allowed);
 }

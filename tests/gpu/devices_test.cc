@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <thread>
 #include <type_traits>
 
 #include "gpu/document_job.h"
+#include "gpu/job.h"
 #include "tests/gpu/support.h"
 #include "tests/patience.h"
 
@@ -18,25 +20,16 @@ namespace {
 template <class Rows>
 RowLists find(Devices& devices, Slot& slot, const Rows& rows,
               const std::vector<std::vector<float>>& queries, std::uint64_t k,
-              const std::vector<std::uint64_t>& allowed = {}) {
+              const TestMasks& masks = {}) {
   constexpr bool is_dense = std::is_same_v<Rows, DenseRows>;
   std::vector<std::conditional_t<is_dense, DenseQuery, DocumentQuery>> asked;
-  for (const auto& query : queries) asked.push_back({query, k});
+  for (const auto& query : queries) asked.push_back({query, k, masks.pointer_of(asked.size())});
   const Cancel cancel;
-  const std::uint64_t* bits = allowed.empty() ? nullptr : allowed.data();
-  auto lists = devices.find_best(slot, rows, asked, bits, cancel);
+  auto lists = devices.find_best(slot, rows, asked, cancel);
   devices.wait_for_loading();
-  if (lists && !lists->front()) lists = devices.find_best(slot, rows, asked, bits, cancel);
+  if (lists && !lists->front()) lists = devices.find_best(slot, rows, asked, cancel);
   EXPECT_TRUE(lists) << lists.error().to_string();
   return lists ? *std::move(lists) : RowLists(queries.size());
-}
-
-std::vector<std::uint64_t> random_bits(std::uint32_t n, double share, Random& random) {
-  std::vector<std::uint64_t> bits((n + 63) / 64);
-  for (std::uint32_t i = 0; i < n; ++i) {
-    if (std::bernoulli_distribution(share)(random)) bits[i / 64] |= std::uint64_t{1} << i % 64;
-  }
-  return bits;
 }
 
 struct Shape {
@@ -62,13 +55,11 @@ TEST(Dense, NamesAllOfTheBestRows) {
         for (int i = 0; i < 3; ++i) queries.push_back(random_vector(dim, Kind::kNormal, random));
         Slot slot;
         for (const std::uint64_t k : {std::uint64_t{1}, std::uint64_t{10}, std::uint64_t{n} + 3}) {
-          for (const double share : {1.0, 0.3, 0.0}) {
-            const auto allowed =
-                share == 1 ? std::vector<std::uint64_t>() : random_bits(n, share, random);
-            const auto lists = find(*devices, slot, rows, queries, k, allowed);
+          for (const auto& masks : various_masks(n, random)) {
+            const auto lists = find(*devices, slot, rows, queries, k, masks);
             for (std::size_t q = 0; q < queries.size(); ++q) {
               ASSERT_TRUE(lists[q]);
-              expect_complete(*lists[q], all_scores(rows, queries[q]), k, allowed);
+              expect_complete(*lists[q], all_scores(rows, queries[q]), k, masks.bits_of(q));
             }
           }
         }
@@ -169,7 +160,7 @@ TEST(Dense, SeveralThreadsPrepareManyQueries) {
   for (const auto& query : queries) asked.push_back({query, 4});
   Executor executor(3, "compute");
   const Cancel cancel;
-  EXPECT_EQ(devices->find_best(slot, rows, asked, nullptr, cancel, &executor).value(), alone);
+  EXPECT_EQ(devices->find_best(slot, rows, asked, cancel, &executor).value(), alone);
   EXPECT_FALSE(alone[3]);
   EXPECT_TRUE(alone[98]);
 }
@@ -196,14 +187,12 @@ TEST(LateInteraction, NamesAllOfTheBestDocuments) {
                                                        random_tokens(70, dim, random)};
       Slot slot;
       for (const std::uint64_t k : {std::uint64_t{1}, std::uint64_t{10}, std::uint64_t{n} + 3}) {
-        for (const double share : {1.0, 0.3, 0.0}) {
-          const auto allowed =
-              share == 1 ? std::vector<std::uint64_t>() : random_bits(n, share, random);
-          const auto lists = find(*devices, slot, documents, queries, k, allowed);
+        for (const auto& masks : various_masks(n, random)) {
+          const auto lists = find(*devices, slot, documents, queries, k, masks);
           for (std::size_t q = 0; q < queries.size(); ++q) {
             ASSERT_TRUE(lists[q]);
             expect_complete(*lists[q], all_scores(documents, queries[q]), k,
-                            with_tokens(documents, allowed));
+                            with_tokens(documents, masks.bits_of(q)));
           }
         }
       }
@@ -336,7 +325,7 @@ TEST(Devices, RowsThatNobodyWantsGiveWayTheLongestUnusedFirst) {
   const auto is_there = [&](int i) {
     const Cancel cancel;
     const std::vector<DenseQuery> asked = {{query, 3}};
-    return (*devices->find_best(slots[i], rows[i], asked, nullptr, cancel))[0].has_value();
+    return (*devices->find_best(slots[i], rows[i], asked, cancel))[0].has_value();
   };
   EXPECT_TRUE(find(*devices, slots[0], rows[0], {query}, 3)[0]);
   EXPECT_TRUE(find(*devices, slots[1], rows[1], {query}, 3)[0]);
@@ -404,9 +393,50 @@ TEST(Devices, FewAllowedRowsStayWithTheCaller) {
   Random random(29);
   const auto rows = random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
   Slot slot;
-  EXPECT_FALSE(find(**devices, slot, rows, {{1, 2, 3, 4}}, 3, {0x7FFFF})[0]);  // 19 of 60
+  const TestMasks few({{0x7FFFF}}, false);  // 19 of 60
+  const TestMasks enough({{0xFFFFF}}, false);
+  EXPECT_FALSE(find(**devices, slot, rows, {{1, 2, 3, 4}}, 3, few)[0]);
   EXPECT_EQ((*devices)->report().devices[0].n_uploaded_bytes, 0U);
-  EXPECT_TRUE(find(**devices, slot, rows, {{1, 2, 3, 4}}, 3, {0xFFFFF})[0]);
+  EXPECT_TRUE(find(**devices, slot, rows, {{1, 2, 3, 4}}, 3, enough)[0]);
+  // Each query by its own mask.
+  const auto lists = find(**devices, slot, rows, {{1, 2, 3, 4}, {4, 3, 2, 1}, {1, 1, 1, 1}}, 3,
+                          TestMasks({{0xFFFFF}, {0x7FFFF}}, true));
+  EXPECT_TRUE(lists[0]);
+  EXPECT_FALSE(lists[1]);
+  EXPECT_TRUE(lists[2]);
+}
+
+TEST(Devices, QueriesWithDifferentMasksShareAJob) {
+  const auto devices = open_emulated();
+  Random random(33);
+  const auto rows = random_rows(500, 8, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  std::vector<std::vector<float>> queries;
+  for (int i = 0; i < 100; ++i) queries.push_back(random_vector(8, Kind::kNormal, random));
+  Slot slot;
+  find(*devices, slot, rows, {queries[0]}, 4);
+  const std::uint64_t n_done = devices->report().devices[0].n_done;
+  const auto masks = TestMasks::random(33, true, 500, random);
+  const auto lists = find(*devices, slot, rows, queries, 4, masks);
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    ASSERT_TRUE(lists[q]) << q;
+    expect_complete(*lists[q], all_scores(rows, queries[q]), 4, masks.bits_of(q));
+  }
+  EXPECT_EQ(devices->report().devices[0].n_done, n_done + 1);
+}
+
+TEST(Devices, MasksThatTakeMuchMemoryAreSpreadOverJobs) {
+  const std::vector<std::uint64_t> masks(100);  // only their places matter
+  std::vector<DenseQuery> queries;
+  for (std::size_t i = 0; i < 100; ++i)
+    queries.push_back({{}, 1, i < 10 ? nullptr : &masks[i / 2]});
+  std::vector<std::size_t> numbers(queries.size());
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  const auto n_of = [&](std::uint64_t n_rows) {
+    return n_within_masks(std::span<const DenseQuery>(queries), numbers, n_rows);
+  };
+  EXPECT_EQ(n_of(1'000'000), 100U);           // 45 masks of 125 KB
+  EXPECT_EQ(n_of(100'000'000), 10U + 5 * 2);  // 12.5 MB each
+  EXPECT_EQ(n_of(4'000'000'000), 10U + 2);
 }
 
 TEST(Devices, ManyEvictions) {
@@ -428,7 +458,7 @@ TEST(Devices, ManyEvictions) {
       const std::vector<DenseQuery> asked = {{query, 3}};
       const Cancel cancel;
       for (std::size_t i = 0; std::chrono::steady_clock::now() < end; i = (i + 1 + t) % 6) {
-        const auto lists = devices->find_best(slots[i], rows[i], asked, nullptr, cancel);
+        const auto lists = devices->find_best(slots[i], rows[i], asked, cancel);
         if ((*lists)[0]) expect_complete(*(*lists)[0], all_scores(rows[i], query), 3, {});
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
@@ -688,7 +718,7 @@ TEST(Faults, ACancelledQueryLeavesAtOnceAndItsLaneLater) {
   for (int i = 0; i < 5; ++i) {  // more than there are lanes
     const Cancel cancelled;
     cancelled.cancel();
-    const auto lists = devices->find_best(slot, rows, asked, nullptr, cancelled);
+    const auto lists = devices->find_best(slot, rows, asked, cancelled);
     if (!lists) {
       EXPECT_EQ(lists.error().code(), Code::kCancelled);
     }
@@ -696,9 +726,9 @@ TEST(Faults, ACancelledQueryLeavesAtOnceAndItsLaneLater) {
   // Abandoned jobs go on when somebody asks for a lane.
   const auto deadline = std::chrono::steady_clock::now() + patience(std::chrono::seconds(10));
   const Cancel cancel;
-  auto lists = devices->find_best(slot, rows, asked, nullptr, cancel);
+  auto lists = devices->find_best(slot, rows, asked, cancel);
   while (!(*lists)[0] && std::chrono::steady_clock::now() < deadline) {
-    lists = devices->find_best(slot, rows, asked, nullptr, cancel);
+    lists = devices->find_best(slot, rows, asked, cancel);
   }
   EXPECT_TRUE((*lists)[0]);
   EXPECT_GE(n_fallbacks(*devices, Fallback::kBusy), 1U);
@@ -719,7 +749,7 @@ TEST(Devices, SeveralThreadsAskAtOnce) {
       for (int i = 0; i < 20; ++i) {
         const auto query = random_vector(24, Kind::kNormal, own);
         const std::vector<DenseQuery> asked = {{query, 7}};
-        const auto lists = devices->find_best(slot, rows, asked, nullptr, cancel);
+        const auto lists = devices->find_best(slot, rows, asked, cancel);
         ASSERT_TRUE(lists);
         if (!(*lists)[0]) continue;  // both lanes were in use
         ++n_answered;

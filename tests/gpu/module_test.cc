@@ -36,7 +36,7 @@ TEST(Module, TakesItsOwnVersionOnly) {
     const auto module = Module::of(function, "m");
     ASSERT_FALSE(module);
     EXPECT_EQ(module.error().code(), Code::kFailedPrecondition);
-    EXPECT_THAT(module.error().message(), HasSubstr("this server needs version 3"));
+    EXPECT_THAT(module.error().message(), HasSubstr("this server needs version 4"));
   }
   EXPECT_EQ(emulated::api(QV_GPU_ABI + 1), nullptr);
 }

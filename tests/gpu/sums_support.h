@@ -93,7 +93,9 @@ struct RandomSumQuery {
       terms.push_back(term);
     }
   }
-  [[nodiscard]] SumQuery asked() const { return {terms, 1'000'000, k}; }
+  [[nodiscard]] SumQuery asked(const std::uint64_t* allowed = nullptr) const {
+    return {terms, 1'000'000, k, allowed};
+  }
 };
 
 /// Allowed rows that reach the k-th largest sum.
@@ -128,15 +130,6 @@ inline void expect_largest(const std::vector<SummedRow>& found, const RandomRuns
   std::vector<std::pair<std::uint32_t, std::uint32_t>> got;
   for (const auto& [row, sum] : found) got.emplace_back(row, sum);
   EXPECT_EQ(got, wanted);
-}
-
-inline std::vector<std::uint64_t> random_allowed(std::uint32_t n_rows, double share,
-                                                 Random& random) {
-  std::vector<std::uint64_t> bits((n_rows + 63) / 64, 0);
-  for (std::uint32_t row = 0; row < n_rows; ++row) {
-    if (std::bernoulli_distribution(share)(random)) bits[row / 64] |= std::uint64_t{1} << row % 64;
-  }
-  return bits;
 }
 
 }  // namespace quiver::gpu::testing

@@ -7,23 +7,22 @@
 namespace quiver::gpu::testing {
 namespace {
 
-std::vector<SumQuery> asked_of(const std::vector<RandomSumQuery>& queries) {
+std::vector<SumQuery> asked_of(const std::vector<RandomSumQuery>& queries,
+                               const TestMasks& masks = {}) {
   std::vector<SumQuery> asked;
-  for (const auto& query : queries) asked.push_back(query.asked());
+  for (const auto& query : queries) asked.push_back(query.asked(masks.pointer_of(asked.size())));
   return asked;
 }
 
 /// Asks until the runs are there.
 SummedRows add(Devices& devices, Slot& slot, const RandomRuns& runs,
-               const std::vector<RandomSumQuery>& queries,
-               const std::vector<std::uint64_t>& allowed) {
+               const std::vector<RandomSumQuery>& queries, const TestMasks& masks) {
   const Cancel cancel;
-  const auto asked = asked_of(queries);
-  const std::uint64_t* const bits = allowed.empty() ? nullptr : allowed.data();
-  auto found = devices.add_impacts(slot, runs.runs, asked, bits, cancel);
+  const auto asked = asked_of(queries, masks);
+  auto found = devices.add_impacts(slot, runs.runs, asked, cancel);
   devices.wait_for_loading();
   if (!slot.is_on_device()) return SummedRows(queries.size());
-  found = devices.add_impacts(slot, runs.runs, asked, bits, cancel);
+  found = devices.add_impacts(slot, runs.runs, asked, cancel);
   EXPECT_TRUE(found) << found.error().to_string();
   return found ? *std::move(found) : SummedRows(queries.size());
 }
@@ -40,16 +39,14 @@ TEST(Sums, TheLargestAreNamed) {
         queries.emplace_back(runs, n_terms, 8191, k, random);
       }
     }
-    for (const double share : {1.0, 0.3, 0.0}) {
+    for (const auto& masks : various_masks(n_rows, random)) {
       Slot slot;
-      const auto allowed =
-          share == 1 ? std::vector<std::uint64_t>() : random_allowed(n_rows, share, random);
-      const auto found = add(*devices, slot, runs, queries, allowed);
+      const auto found = add(*devices, slot, runs, queries, masks);
       for (std::size_t i = 0; i < queries.size(); ++i) {
         if (found[i]) {
-          expect_largest(*found[i], runs, queries[i].asked(), allowed);
+          expect_largest(*found[i], runs, queries[i].asked(), masks.bits_of(i));
         } else {
-          EXPECT_GT(n_reaching(runs, queries[i].asked(), allowed), queries[i].k + 1024);
+          EXPECT_GT(n_reaching(runs, queries[i].asked(), masks.bits_of(i)), queries[i].k + 1024);
         }
       }
     }
@@ -98,10 +95,10 @@ TEST(Sums, FewPostingsStayOnTheCpu) {
   const std::vector<SumQuery> two = {query.asked(), query.asked()};
   const Cancel cancel;
   Slot slot;
-  EXPECT_FALSE((*devices)->add_impacts(slot, runs.runs, one, nullptr, cancel).value()[0]);
+  EXPECT_FALSE((*devices)->add_impacts(slot, runs.runs, one, cancel).value()[0]);
   (*devices)->wait_for_loading();
   EXPECT_FALSE(slot.is_on_device());
-  static_cast<void>((*devices)->add_impacts(slot, runs.runs, two, nullptr, cancel));
+  static_cast<void>((*devices)->add_impacts(slot, runs.runs, two, cancel));
   (*devices)->wait_for_loading();
   EXPECT_TRUE(slot.is_on_device());
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -138,6 +139,60 @@ inline RowLists lists_of(const std::vector<std::uint32_t>& rows,
 
 inline bool is_set(const std::vector<std::uint64_t>& bits, std::uint32_t row) {
   return bits.empty() || (bits[row / 64] >> (row % 64) & 1) != 0;
+}
+
+/// Masks of the queries of a job: query i has mask i % n, or with `has_open` every (n + 1)-th one
+/// may name all rows.
+class TestMasks {
+ public:
+  TestMasks() = default;
+  TestMasks(std::vector<std::vector<std::uint64_t>> masks, bool has_open)
+      : masks_(std::move(masks)), has_open_(has_open || masks_.empty()) {
+    for (const auto& mask : masks_) words_.insert(words_.end(), mask.begin(), mask.end());
+  }
+  /// `n` at random; the last of several allows few rows.
+  static TestMasks random(std::size_t n, bool has_open, std::uint32_t n_rows, Random& random) {
+    const auto word = [&] { return std::uint64_t{random()} << 32 | random(); };
+    std::vector<std::vector<std::uint64_t>> masks(n);
+    for (std::uint32_t row = 0; row < n_rows; row += 64) {
+      for (std::size_t i = 0; i < n; ++i) {
+        masks[i].push_back(i > 0 && i + 1 == n ? word() & word() & word() & word() : word());
+      }
+    }
+    return {std::move(masks), has_open};
+  }
+
+  [[nodiscard]] std::size_t n() const { return masks_.size(); }
+  [[nodiscard]] std::uint32_t number_of(std::size_t query) const {
+    const std::size_t number = query % (has_open_ ? n() + 1 : n());
+    return number == n() ? QV_ALL_ROWS : static_cast<std::uint32_t>(number);
+  }
+  /// No bits: all rows.
+  [[nodiscard]] std::vector<std::uint64_t> bits_of(std::size_t query) const {
+    const std::uint32_t number = number_of(query);
+    return number == QV_ALL_ROWS ? std::vector<std::uint64_t>() : masks_[number];
+  }
+  /// nullptr: all rows. The same for queries with the same mask.
+  [[nodiscard]] const std::uint64_t* pointer_of(std::size_t query) const {
+    const std::uint32_t number = number_of(query);
+    return number == QV_ALL_ROWS ? nullptr : masks_[number].data();
+  }
+  [[nodiscard]] std::span<const std::uint64_t> words() const { return words_; }
+  [[nodiscard]] qv_masks of_job() const {
+    return {n() == 0 ? nullptr : words_.data(), static_cast<std::uint32_t>(n())};
+  }
+
+ private:
+  std::vector<std::vector<std::uint64_t>> masks_;
+  bool has_open_ = true;
+  std::vector<std::uint64_t> words_ = {};  ///< of all masks
+};
+
+/// No mask, one, one without rows, several, and several with a query that may name all rows.
+inline std::vector<TestMasks> various_masks(std::uint32_t n_rows, Random& random) {
+  return {TestMasks(), TestMasks::random(1, false, n_rows, random),
+          TestMasks({std::vector<std::uint64_t>((n_rows + 63) / 64, 0)}, false),
+          TestMasks::random(2, false, n_rows, random), TestMasks::random(3, true, n_rows, random)};
 }
 
 /// Fails unless `list` holds all allowed rows that are at least as good as the k-th best, and no

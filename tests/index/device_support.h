@@ -40,6 +40,7 @@ struct Question {
   KeyValues values;
   Prefer prefer = Prefer::kAny;
   Bitset allowed;
+  std::vector<Bitset> others;  ///< further filters: queries have them and `allowed` in turn
 
   void add(PreparedQuery query) {
     limits.push_back(queries.size() % 7 == 3 ? 60 : queries.size() % 12);
@@ -56,7 +57,11 @@ inline Answer ask(const IndexType& type, const Searcher& searcher, const Questio
   const Cancel cancel;
   const SearchContext context{cancel, executor, question.prefer, devices};
   const auto params = type.parse_search(question.values);
-  const auto filter = RowFilter::of(question.allowed);
+  std::vector<RowFilter> filters = {RowFilter::of(question.allowed)};
+  for (const Bitset& allowed : question.others) filters.push_back(RowFilter::of(allowed));
+  const auto filter_of = [&](std::size_t i) -> const RowFilter& {
+    return filters[i % filters.size()];
+  };
   WorkCounters work;
   std::vector<TopK> heaps;
   std::vector<const PreparedQuery*> queries;
@@ -66,11 +71,17 @@ inline Answer ask(const IndexType& type, const Searcher& searcher, const Questio
     queries.push_back(&question.queries[i]);
     results.push_back(&heaps[i]);
   }
-  if (together) {
-    EXPECT_TRUE(searcher.search_batch(queries, *params, filter, context, results, work));
+  if (together && filters.size() > 1) {
+    std::vector<FilteredQuery> filtered;
+    for (std::size_t i = 0; i < heaps.size(); ++i) {
+      filtered.push_back({queries[i], &filter_of(i), results[i]});
+    }
+    EXPECT_TRUE(searcher.search_filtered(filtered, *params, context, work));
+  } else if (together) {
+    EXPECT_TRUE(searcher.search_batch(queries, *params, filter_of(0), context, results, work));
   } else {
     for (std::size_t i = 0; i < heaps.size(); ++i) {
-      EXPECT_TRUE(searcher.search(*queries[i], *params, filter, context, heaps[i], work));
+      EXPECT_TRUE(searcher.search(*queries[i], *params, filter_of(i), context, heaps[i], work));
     }
   }
   if (counters != nullptr) *counters = work;

@@ -1,7 +1,9 @@
 #include "engine/query/stages/nearest.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 
@@ -24,6 +26,56 @@ void note_asked(const SearchEnvironment& environment, const Query& query) {
   if (environment.queries != nullptr) environment.queries->begin(*field);
   if (environment.recall != nullptr) environment.recall->note_asked(*field);
 }
+
+/// The filters of queries, compiled: equal ones once.
+class QueryFilters {
+ public:
+  /// Errors are those of `payload::compile`.
+  static Result<QueryFilters> make(const SearchEnvironment& environment,
+                                   std::span<const Query* const> queries) {
+    QueryFilters filters;
+    for (const Query* query : queries) {
+      if (!query->filter) {
+        filters.of_query_.push_back(nullptr);
+        continue;
+      }
+      QV_TRY(auto predicate, payload::compile(*query->filter, environment.config.indexes));
+      filters.of_query_.push_back(filters.kept(std::move(predicate)));
+    }
+    return filters;
+  }
+
+  /// The filter of all queries; nullptr: there is none, or they differ.
+  [[nodiscard]] const payload::Predicate* common() const {
+    return are_equal() ? of_query_.front() : nullptr;
+  }
+  /// Those of each query, if they differ.
+  [[nodiscard]] std::span<const payload::Predicate* const> own() const {
+    if (are_equal()) return {};
+    return of_query_;
+  }
+
+ private:
+  [[nodiscard]] bool are_equal() const {
+    return std::ranges::all_of(of_query_, [&](const auto* one) { return one == of_query_[0]; });
+  }
+  /// An equal one that is known, or this one.
+  const payload::Predicate* kept(PredicatePtr predicate) {
+    const auto* identity = predicate->identity();
+    if (identity != nullptr) {
+      auto [known, end] = by_hash_.equal_range(identity->hash);
+      for (; known != end; ++known) {
+        if (*known->second->identity() == *identity) return known->second;
+      }
+      by_hash_.emplace(identity->hash, predicate.get());
+    }
+    return compiled_.emplace_back(std::move(predicate)).get();
+  }
+
+  std::vector<PredicatePtr> compiled_;
+  std::unordered_multimap<std::uint64_t, const payload::Predicate*> by_hash_;
+  std::vector<const payload::Predicate*> of_query_;
+};
 
 class NearestStage final : public PlanStage {
  public:
@@ -80,8 +132,10 @@ Result<std::vector<Ranking>> search_nearest(const SearchEnvironment& environment
     prepared.push_back(&(*query)->prepared);
   }
   const std::size_t field = (*field_queries[0])->field;
+  QV_TRY(const auto filters, QueryFilters::make(environment, queries));
   QV_TRY(auto candidates,
-         search_segments(environment, {prepared, limits, field, nullptr, queries[0]->params}));
+         search_segments(environment, {prepared, limits, field, filters.common(),
+                                       queries[0]->params, nullptr, filters.own()}));
   std::vector<Ranking> rankings;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     rankings.push_back({std::move(candidates[i]), prepared[i]->schema().metric});
@@ -92,8 +146,7 @@ Result<std::vector<Ranking>> search_nearest(const SearchEnvironment& environment
 bool is_plain_nearest(const Query& query) {
   const auto* nearest = std::get_if<Nearest>(&query.kind);
   return nearest != nullptr && std::holds_alternative<VectorValue>(nearest->vector) &&
-         !nearest->own && !nearest->mmr && query.prefetch.empty() && !query.filter &&
-         query.recall == nullptr;
+         !nearest->own && !nearest->mmr && query.prefetch.empty() && query.recall == nullptr;
 }
 
 StagePtr make_stage(const Nearest& kind, PlanNode node) {

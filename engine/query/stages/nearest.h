@@ -14,12 +14,13 @@
 namespace quiver::engine {
 
 /// The best `limits[i]` of `queries[i]`, best first; thresholds and offsets do not count here. At
-/// least one query; all are plain nearest queries of one field with the same parameters.
+/// least one query; all are plain nearest queries of one field with the same parameters, each with
+/// its own filter.
 [[nodiscard]] Result<std::vector<Ranking>> search_nearest(const SearchEnvironment& environment,
                                                           std::span<const Query* const> queries,
                                                           std::span<const std::uint64_t> limits);
 
-/// True for a plain nearest query: vector given by value, no filter, prefetch or MMR.
+/// True for a plain nearest query: vector given by value, no prefetch or MMR. It may have a filter.
 [[nodiscard]] bool is_plain_nearest(const Query& query);
 
 }  // namespace quiver::engine

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/threads/parallel.h"
 #include "engine/indexing/index_params.h"
 #include "engine/segment/segment_filter.h"
 #include "gpu/devices.h"
@@ -19,6 +20,58 @@
 
 namespace quiver::engine {
 namespace {
+
+/// Which rows of a segment the queries of a search may return: filters, each once.
+class SegmentFilters {
+ public:
+  /// Errors are those of `SegmentFilter::make`.
+  static Result<SegmentFilters> make(const SearchEnvironment& environment,
+                                     const FieldSearch& search, const Segment& segment) {
+    SegmentFilters filters;
+    if (!search.own_predicates.empty()) {
+      QV_TRY(filters.make_each(environment, search, segment));
+    } else {
+      QV_TRY(auto one,
+             SegmentFilter::make(segment, search.field, search.predicate, environment.cancel));
+      filters.filters_.push_back(std::move(one));
+    }
+    for (const auto& one : filters.filters_) filters.views_.push_back(one.view());
+    return filters;
+  }
+
+  /// Of each query, if there are several filters.
+  [[nodiscard]] bool are_several() const { return views_.size() > 1; }
+  [[nodiscard]] const index::RowFilter& of(std::size_t query) const {
+    return views_[number_of_.empty() ? 0 : number_of_[query]];
+  }
+  [[nodiscard]] std::span<const index::RowFilter> all() const { return views_; }
+
+ private:
+  /// Each predicate once, on all threads.
+  Result<> make_each(const SearchEnvironment& environment, const FieldSearch& search,
+                     const Segment& segment) {
+    std::vector<const payload::Predicate*> predicates;
+    for (const auto* predicate : search.own_predicates) {
+      const auto known = std::ranges::find(predicates, predicate);
+      number_of_.push_back(static_cast<std::size_t>(known - predicates.begin()));
+      if (known == predicates.end()) predicates.push_back(predicate);
+    }
+    std::vector<std::optional<Result<SegmentFilter>>> made(predicates.size());
+    parallel_if_many(environment.executor, predicates.size(), [&](std::size_t i) {
+      made[i].emplace(
+          SegmentFilter::make(segment, search.field, predicates[i], environment.cancel));
+    });
+    for (auto& one : made) {
+      if (!*one) return fail(one->error());
+      filters_.push_back(std::move(**one));
+    }
+    return {};
+  }
+
+  std::vector<SegmentFilter> filters_;
+  std::vector<index::RowFilter> views_;  ///< of `filters_`
+  std::vector<std::size_t> number_of_;   ///< of each query; empty: all have the first filter
+};
 
 /// The score that a hit of each query must reach: some segment has `limit` hits at least as good.
 using Floors = std::vector<std::atomic<float>>;
@@ -30,14 +83,21 @@ index::Prefer preference(FieldKind kind, const SearchParams& params) {
 
 Result<> search_index(const FieldSearch& search, const index::AnyParams& params,
                       const index::Searcher& searcher, const index::SearchContext& context,
-                      const index::RowFilter& filter, std::vector<index::TopK>& heaps,
+                      const SegmentFilters& filters, std::vector<index::TopK>& heaps,
                       index::WorkCounters& work) {
   if (heaps.size() == 1) {
-    return searcher.search(*search.queries[0], params, filter, context, heaps[0], work);
+    return searcher.search(*search.queries[0], params, filters.of(0), context, heaps[0], work);
+  }
+  if (filters.are_several()) {
+    std::vector<index::FilteredQuery> queries;
+    for (std::size_t i = 0; i < heaps.size(); ++i) {
+      queries.push_back({search.queries[i], &filters.of(i), &heaps[i]});
+    }
+    return searcher.search_filtered(queries, params, context, work);
   }
   std::vector<index::TopK*> heap_of_query;
   for (auto& heap : heaps) heap_of_query.push_back(&heap);
-  return searcher.search_batch(search.queries, params, filter, context, heap_of_query, work);
+  return searcher.search_batch(search.queries, params, filters.of(0), context, heap_of_query, work);
 }
 
 /// True if the query is `indexed_only` and the segment's index is missing: its points are left out.
@@ -113,14 +173,17 @@ gpu::Devices* devices_for(const SearchEnvironment& environment, const SegmentDat
   return data.sealed && params.device != DeviceChoice::kCpu ? environment.devices : nullptr;
 }
 
-/// True if the query wants a device and none has what it searches. `n_allowed`: rows with a vector.
+/// True if a query wants a device and none has what it searches.
 bool lacks_device(const SearchEnvironment& environment, const SegmentData& data, std::size_t field,
-                  const SearchParams& params, std::size_t n_allowed) {
+                  const SearchParams& params, const SegmentFilters& filters) {
   if (params.device != DeviceChoice::kGpu || !data.sealed) return false;
   if (environment.devices == nullptr || !environment.devices->is_useful()) return true;
   const auto& searcher = *data.searchers[field];
-  return compares_all_rows(data, field, params) ? !searcher.is_on_device()
-                                                : !searcher.is_index_on_device(n_allowed);
+  const bool is_scan = compares_all_rows(data, field, params);
+  return !std::ranges::all_of(filters.all(), [&](const index::RowFilter& filter) {
+    return is_scan ? searcher.is_on_device(filter.n_allowed())
+                   : searcher.is_index_on_device(filter.n_allowed());
+  });
 }
 
 Error no_device(const SearchEnvironment& environment, const FieldSearch& search,
@@ -152,8 +215,7 @@ Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environm
   if (is_left_out(environment, search, data)) return std::vector<Candidates>{};
   if (report != nullptr) begin_report(search, segment, *report);
   const Stopwatch clock;
-  QV_TRY(const auto filter,
-         SegmentFilter::make(segment, search.field, search.predicate, environment.cancel));
+  QV_TRY(const auto filters, SegmentFilters::make(environment, search, segment));
   const double filter_seconds = clock.seconds();
   auto heaps = heaps_for(search, segment, floors);
   const auto& searcher = *data.searchers[search.field];
@@ -162,7 +224,7 @@ Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environm
   std::optional<SearchParams> own;  // those of this segment, if a recall is asked for
   std::optional<index::AnyParams> of_own;
   if (!search.params.target.is_none()) {
-    own = settled(environment, search, segment, filter.view(), points);
+    own = settled(environment, search, segment, filters.of(0), points);
     QV_TRY(of_own, index_params(wanted, schema, *own));
   }
   const SearchParams& in_force = own ? *own : search.params;
@@ -171,15 +233,14 @@ Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environm
   const index::SearchContext context{
       environment.cancel, environment.executor, preference(schema.kind, in_force),
       devices_for(environment, data, in_force), report != nullptr ? &report->ways : nullptr};
-  const bool is_refused =
-      lacks_device(environment, data, search.field, in_force, filter.view().n_allowed());
-  QV_TRY(search_index(search, of_present, searcher, context, filter.view(), heaps, work));
+  const bool is_refused = lacks_device(environment, data, search.field, in_force, filters);
+  QV_TRY(search_index(search, of_present, searcher, context, filters, heaps, work));
   // Only now, as the search has the rows copied to a device.
   if (is_refused) return tl::unexpected(no_device(environment, search, data));
   if (report != nullptr) {
     report->filter_us = filter_seconds * 1e6;
     report->search_us = (clock.seconds() - filter_seconds) * 1e6;
-    end_report(filter.view().n_allowed(), work, *report);
+    end_report(filters.of(0).n_allowed(), work, *report);
   }
   std::vector<Candidates> candidates(heaps.size());
   for (std::size_t i = 0; i < heaps.size(); ++i) {

@@ -15,16 +15,19 @@
 
 namespace quiver::engine {
 
-/// Queries of one field with the same parameters and filter. They share a pass over its vectors
-/// where the index supports that. Borrows all that it refers to.
+/// Queries of one field with the same parameters. They share a pass over its vectors where the
+/// index supports that. Borrows all that it refers to.
 struct FieldSearch {
   std::span<const index::PreparedQuery* const> queries;
   std::span<const std::uint64_t> limits;  ///< hits wanted by each query
   std::size_t field;
-  const payload::Predicate* predicate;  ///< nullptr: every row may be a hit
+  const payload::Predicate* predicate;  ///< of all queries; nullptr: every row may be a hit
   const SearchParams& params;
   /// Receives how `params.target` is reached; nullptr: nobody asks.
   RecallReport* recall = nullptr;
+  /// In place of `predicate` that of each query, where they differ; equal pointers are equal
+  /// filters. Not with a `params.target`, which depends on the filter.
+  std::span<const payload::Predicate* const> own_predicates = {};
 };
 
 /// Whether all vectors are compared, as stored.

@@ -135,6 +135,15 @@ Result<> OsqSearcher::search_batch(std::span<const PreparedQuery* const> queries
   return visit(calls, visits, scratch);
 }
 
+Result<> OsqSearcher::search_filtered(std::span<const FilteredQuery> queries,
+                                      const AnyParams& params, const SearchContext& context,
+                                      WorkCounters& work) const {
+  if (context.prefer == Prefer::kExact) {
+    return flat_.search_filtered(queries, {}, context, work);
+  }
+  return Searcher::search_filtered(queries, params, context, work);
+}
+
 /// Searches each partition for all queries that visit it: its matrix and the list of its candidates
 /// serve them all.
 Result<> OsqSearcher::visit(std::span<const Call> calls, const Visits& visits,

@@ -18,9 +18,12 @@ struct OwnScan {
   Bitset allowed;
   std::size_t n_wanted;
 
-  OwnScan(const ImpactLists& all, const DeviceScan& scan, const RowFilter& filter)
-      : lists(all), plan(lists, *scan.plan), allowed(filter.n_rows()), n_wanted(scan.n_wanted) {
-    filter.for_each(0, [&](std::uint32_t row) { allowed.set(row); });
+  OwnScan(const ImpactLists& all, const DeviceScan& scan)
+      : lists(all),
+        plan(lists, *scan.plan),
+        allowed(scan.filter->n_rows()),
+        n_wanted(scan.n_wanted) {
+    scan.filter->for_each(0, [&](std::uint32_t row) { allowed.set(row); });
   }
   /// Whether all rows with the largest sums are in `found`, which is sorted by row.
   [[nodiscard]] Result<bool> are_in(const std::vector<gpu::SummedRow>& found,
@@ -39,7 +42,7 @@ struct OwnScan {
 }  // namespace
 
 Result<gpu::SummedRows> DeviceSums::add(gpu::Devices& devices, std::span<const DeviceScan> scans,
-                                        const RowFilter& filter, const Cancel& cancel) const {
+                                        const Cancel& cancel) const {
   std::vector<qv_sum_term> terms;
   std::vector<gpu::SumQuery> queries;
   std::size_t n_terms = 0;
@@ -53,18 +56,19 @@ Result<gpu::SummedRows> DeviceSums::add(gpu::Devices& devices, std::span<const D
       written.first_level = term.first_level;
       std::ranges::copy(term.adds, written.adds);
     }
-    queries.push_back({std::span(terms).subspan(first), scan.plan->n_postings(), scan.n_wanted});
+    queries.push_back({std::span(terms).subspan(first), scan.plan->n_postings(), scan.n_wanted,
+                       scan.filter->words()});
   }
-  QV_TRY(auto found, devices.add_impacts(slot_, runs_, queries, filter.words(), cancel));
+  QV_TRY(auto found, devices.add_impacts(slot_, runs_, queries, cancel));
   const auto i = devices.answer_to_check(found);
-  if (i) check(devices, scans[*i], filter, *found[*i]);
+  if (i) check(devices, scans[*i], *found[*i]);
   return found;
 }
 
-void DeviceSums::check(gpu::Devices& devices, const DeviceScan& scan, const RowFilter& filter,
+void DeviceSums::check(gpu::Devices& devices, const DeviceScan& scan,
                        const std::vector<gpu::SummedRow>& found) const {
   try {
-    const auto own = std::make_shared<const OwnScan>(lists_, scan, filter);
+    const auto own = std::make_shared<const OwnScan>(lists_, scan);
     devices.post_check(slot_,
                        [own, found](const Cancel& cancel) { return own->are_in(found, cancel); });
   } catch (const std::bad_alloc&) {

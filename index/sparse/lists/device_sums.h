@@ -2,7 +2,6 @@
 // sums of the CPU, so candidates and hits stay the same.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <span>
 
@@ -17,6 +16,7 @@ namespace quiver::index::sparse {
 /// A scan, and the rows that are wanted.
 struct DeviceScan {
   const ScanPlan* plan = nullptr;
+  const RowFilter* filter = nullptr;
   std::size_t n_wanted = 0;
 };
 
@@ -26,29 +26,24 @@ class DeviceSums {
   explicit DeviceSums(const ImpactLists& lists) : lists_(lists), runs_(lists.device_form()) {}
 
   /// Has the lists copied to a device in the background, if that may pay.
-  void want(gpu::Devices& devices) const {
-    // Every search comes here: none of them writes what others read.
-    if (min_bytes_ != devices.min_bytes()) min_bytes_ = devices.min_bytes();
-    devices.want(slot_, runs_);
-  }
+  void want(gpu::Devices& devices) const { devices.want(slot_, runs_); }
   /// True if they are there. Cheap.
   [[nodiscard]] bool are_there() const { return slot_.is_on_device(); }
   /// True if groups of searches that read `n_bytes` each pay.
   [[nodiscard]] bool do_pay(std::uint64_t n_bytes) const {
-    return cost::kPayingGroup * n_bytes >= min_bytes_ && are_there();
+    return slot_.pays(cost::kPayingGroup * n_bytes);
   }
   /// The allowed rows with the largest sums of each scan. Now and then the CPU checks one.
   [[nodiscard]] Result<gpu::SummedRows> add(gpu::Devices& devices,
                                             std::span<const DeviceScan> scans,
-                                            const RowFilter& filter, const Cancel& cancel) const;
+                                            const Cancel& cancel) const;
 
  private:
-  void check(gpu::Devices& devices, const DeviceScan& scan, const RowFilter& filter,
+  void check(gpu::Devices& devices, const DeviceScan& scan,
              const std::vector<gpu::SummedRow>& found) const;
 
   ImpactLists lists_;
   gpu::ImpactRuns runs_;
-  mutable std::atomic<std::uint64_t> min_bytes_ = 0;  ///< that the devices want
   mutable gpu::Slot slot_;
 };
 

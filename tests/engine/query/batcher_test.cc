@@ -72,6 +72,8 @@ class FakePlanned final : public PlannedQuery {
       : source_(std::move(source)) {
     cost_.most_together = most_together;
     query_.kind = Nearest{DenseVector{1, 2}};
+    // On the CPU it would keep searches apart.
+    if (cost_.is_for_device()) query_.filter.emplace();
   }
   const Query& query() const override { return query_; }
   const QueryCost& cost() const override { return cost_; }

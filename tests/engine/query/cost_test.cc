@@ -133,7 +133,7 @@ class DeviceSearcher final : public index::Searcher {
     return {};
   }
   std::uint64_t bytes_per_search() const override { return n_bytes_; }
-  bool is_on_device() const override { return true; }
+  bool is_on_device(std::size_t n_allowed) const override { return n_allowed > 1; }
   bool is_index_on_device(std::size_t n_allowed) const override { return n_allowed == n_rows_; }
   index::MemoryUse memory() const override { return {}; }
 
@@ -164,6 +164,28 @@ TEST(EstimateCost, MoreShareAPassIfNearlyAllRowsAreOnADevice) {
   EXPECT_EQ(most({on_device(segments[0], 1 << 20), segments[1]}), QueryCost::kMostOnCpu);
   query.params.device = DeviceChoice::kGpu;
   EXPECT_EQ(most({on_device(segments[0], 1), on_device(segments[1], 1)}), QueryCost::kMostOnDevice);
+}
+
+/// The device takes different filters at a time, if they allow enough rows.
+TEST(EstimateCost, SearchesWithAFilterShareAPassOnADeviceOnly) {
+  const CollectionConfig config = numbers_config();
+  const auto segments = NumbersWorld::segments(config);
+  Query query = nearest_number("dot", 1, 3);
+  query.filter = only_odd();
+  const auto cost = [&](std::vector<Segment> of) {
+    return estimate_cost(snapshot_of(std::move(of)), query, config.indexes);
+  };
+  EXPECT_FALSE(cost(segments).can_share_pass);
+  const std::vector<Segment> moved = {on_device(segments[0], 1 << 20), segments[1]};
+  EXPECT_EQ(cost(moved).most_together, QueryCost::kMostOnDevice);
+  query.params.target.mean = 0.9;
+  EXPECT_FALSE(cost(moved).can_share_pass);
+  query.params.target = {};
+  query.filter->must = {payload::HasId{{PointId::number(12345)}}};  // no row
+  EXPECT_FALSE(cost(moved).can_share_pass);
+  query.filter->must = {
+      payload::FieldCondition{"a[[", payload::MatchValue{payload::MatchScalar(std::int64_t{1})}}};
+  EXPECT_FALSE(cost(moved).can_share_pass);
 }
 
 /// Searches by an index share a job if a device has the index and ranks as many rows as they want.

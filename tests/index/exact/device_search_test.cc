@@ -34,6 +34,7 @@ struct Question {
   FieldColumn column;
   std::vector<PreparedQuery> queries;
   Bitset allowed;
+  Bitset others;             ///< of every third query, if they are asked apart
   std::vector<PointId> ids;  ///< empty: row order is id order
   std::size_t k = 10;
 };
@@ -48,6 +49,7 @@ Question random_question(const FieldSchema& schema, std::uint32_t n_rows, Random
                                             random),
                     .queries = {},
                     .allowed = Bitset(n_rows, true),
+                    .others = Bitset(n_rows),
                     .ids = {}};
   for (int i = 0; i < 5; ++i) {
     const auto vector = random_vector(schema, {.small_integers = few_values}, random);
@@ -55,21 +57,30 @@ Question random_question(const FieldSchema& schema, std::uint32_t n_rows, Random
   }
   for (std::uint32_t i = 0; i < n_rows; ++i) {
     if (random() % 5 == 0) question.allowed.reset(i);
+    if (random() % 3 == 0) question.others.set(i);
     if (few_values) question.ids.push_back(PointId::number(random()));
   }
   question.allowed &= present_rows(question.column);
+  question.others &= present_rows(question.column);
   question.k = 1 + random() % 40;
   return question;
 }
 
 using Answer = std::vector<std::vector<Hit>>;
 
+/// With one filter, or two.
+enum class Filters { kOne, kTwo };
+
 /// The queries one by one, or all together.
 Answer ask(const FlatSearcher& searcher, const Question& question, gpu::Devices* devices,
-           bool together, Executor* executor = nullptr) {
+           bool together, Executor* executor = nullptr, Filters filters = Filters::kOne) {
   const Cancel cancel;
   const SearchContext context{cancel, executor, Prefer::kExact, devices};
   const auto filter = RowFilter::of(question.allowed);
+  const auto other = RowFilter::of(question.others);
+  const auto filter_of = [&](std::size_t i) {
+    return filters == Filters::kTwo && i % 3 == 1 ? &other : &filter;
+  };
   WorkCounters work;
   std::vector<TopK> heaps(question.queries.size(), TopK(question.k, question.ids));
   std::vector<const PreparedQuery*> queries;
@@ -78,11 +89,17 @@ Answer ask(const FlatSearcher& searcher, const Question& question, gpu::Devices*
     queries.push_back(&question.queries[i]);
     results.push_back(&heaps[i]);
   }
-  if (together) {
+  if (together && filters == Filters::kTwo) {
+    std::vector<FilteredQuery> filtered;
+    for (std::size_t i = 0; i < heaps.size(); ++i) {
+      filtered.push_back({queries[i], filter_of(i), results[i]});
+    }
+    EXPECT_TRUE(searcher.search_filtered(filtered, {}, context, work));
+  } else if (together) {
     EXPECT_TRUE(searcher.search_batch(queries, {}, filter, context, results, work));
   } else {
     for (std::size_t i = 0; i < heaps.size(); ++i) {
-      EXPECT_TRUE(searcher.search(*queries[i], {}, filter, context, heaps[i], work));
+      EXPECT_TRUE(searcher.search(*queries[i], {}, *filter_of(i), context, heaps[i], work));
     }
   }
   Answer answer;
@@ -127,6 +144,12 @@ TEST_P(DeviceSearch, HitsAreThoseOfTheCpu) {
         EXPECT_EQ(n_device_queries(*devices) - before,
                   has_device_form(schema) ? 2 * question.queries.size() : 0U);
       }
+      const auto by_two = ask(searcher, question, nullptr, false, nullptr, Filters::kTwo);
+      expect_same_bits(ask(searcher, question, nullptr, true, nullptr, Filters::kTwo), by_two);
+      const std::uint64_t n_done = devices->report().devices[0].n_done;
+      expect_same_bits(ask(searcher, question, devices.get(), true, nullptr, Filters::kTwo),
+                       by_two);
+      EXPECT_LE(devices->report().devices[0].n_done, n_done + 1);
     }
   }
 }
@@ -141,13 +164,13 @@ TEST_P(DeviceSearch, SeveralThreadsScoreForManyQueries) {
   }
   const FlatSearcher searcher(question.column);
   const auto wanted = ask(searcher, question, nullptr, false);
-  EXPECT_FALSE(searcher.is_on_device());
+  EXPECT_FALSE(searcher.is_on_device(700));
   const auto devices = open_devices();
   Executor executor(3, "compute");
   for (int i = 0; i < 2; ++i) {
     expect_same_bits(ask(searcher, question, devices.get(), true, &executor), wanted);
     devices->wait_for_loading();
-    EXPECT_EQ(searcher.is_on_device(), has_device_form(schema));
+    EXPECT_EQ(searcher.is_on_device(700), has_device_form(schema));
   }
 }
 

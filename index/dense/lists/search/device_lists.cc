@@ -64,8 +64,6 @@ DeviceLists::DeviceLists(const Partition& lists, const ByteRows* second) : lists
 }
 
 void DeviceLists::want(gpu::Devices& devices) const {
-  // Every search comes here: none of them writes what others read.
-  if (min_bytes_ != devices.min_bytes()) min_bytes_ = devices.min_bytes();
   devices.want(lists_slot_, lists_);
   if (second_) devices.want(second_slot_, second_codes_);
 }

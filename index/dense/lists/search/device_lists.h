@@ -2,7 +2,6 @@
 // with the bits of the CPU, so candidates and hits stay the same.
 #pragma once
 
-#include <atomic>
 #include <optional>
 #include <span>
 #include <vector>
@@ -34,7 +33,7 @@ class DeviceLists {
   [[nodiscard]] bool are_there() const { return lists_slot_.is_on_device(); }
   /// True if groups of searches that read `n_bytes` each pay.
   [[nodiscard]] bool do_pay(std::uint64_t n_bytes) const {
-    return cost::kPayingGroup * n_bytes >= min_bytes_ && are_there();
+    return lists_slot_.pays(cost::kPayingGroup * n_bytes);
   }
   /// Whether the codes of the lists are so many that a device is asked.
   [[nodiscard]] bool is_worth(const gpu::Devices& devices, std::span<const Probe> probes) const;
@@ -57,7 +56,6 @@ class DeviceLists {
   gpu::CodeLists lists_;
   std::optional<ByteRows> second_;
   gpu::ByteCodes second_codes_;
-  mutable std::atomic<std::uint64_t> min_bytes_ = 0;  ///< that the devices want
   mutable gpu::Slot lists_slot_;
   mutable gpu::Slot second_slot_;
 };

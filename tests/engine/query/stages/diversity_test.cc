@@ -248,7 +248,7 @@ TEST_F(Diversity, InABatchWithPlainQueries) {
     ASSERT_EQ(answers[i].size(), alone.size());
     for (std::size_t h = 0; h < alone.size(); ++h) EXPECT_EQ(answers[i][h].id, alone[h].id);
   }
-  EXPECT_FALSE(are_searched_alike(plain, diverse));
+  EXPECT_FALSE(are_searched_alike(plain, diverse, Searched::kOnDevice));
 }
 
 TEST_F(Diversity, StopsWhenCancelled) {

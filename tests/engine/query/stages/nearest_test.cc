@@ -85,17 +85,17 @@ TEST(NamedPoints, AreThoseInPlaceOfVectors) {
 TEST(IsPlainNearest, IsAVectorAndNothingElse) {
   const Query plain = nearest_number("dot", 1, 3);
   EXPECT_TRUE(is_plain_nearest(plain));
-  std::vector<Query> others(6, plain);
+  std::vector<Query> others(5, plain);
   others[0].kind = Rrf{};
   others[1].kind = Nearest{PointId::number(1)};
   std::get<Nearest>(others[2].kind).own = PointId::number(1);
   std::get<Nearest>(others[3].kind).mmr = Mmr{};
   others[4].prefetch = {plain};
-  others[5].filter = only_odd();
   for (const auto& other : others) EXPECT_FALSE(is_plain_nearest(other));
   Query bounded = plain;
   bounded.score_threshold = 1;
   bounded.params.exact = true;
+  bounded.filter = only_odd();
   EXPECT_TRUE(is_plain_nearest(bounded));
 }
 

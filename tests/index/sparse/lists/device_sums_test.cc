@@ -44,7 +44,7 @@ TEST(DeviceSums, HitsAreThoseOfTheCpu) {
     const std::uint32_t dim = 600;
     const BuiltIndex index(kSeismic, zipf_column(20'000, dim, signs, random), {}, kSeed);
     const auto devices = open_emulated();
-    EXPECT_FALSE(index.searcher->is_on_device());
+    EXPECT_FALSE(index.searcher->is_on_device(index.column.n_rows));
     for (const double share : {1.0, 0.5, 0.01}) {
       for (const char* method : {"scan", "exact"}) {
         Question question = sum_question(index.column, dim, signs, 30, share, random);
@@ -58,9 +58,33 @@ TEST(DeviceSums, HitsAreThoseOfTheCpu) {
         expect_same_answer(ask_sums(*index.searcher, question, devices.get(), false), wanted);
       }
     }
-    EXPECT_TRUE(index.searcher->is_on_device());
+    EXPECT_TRUE(index.searcher->is_on_device(index.column.n_rows));
     EXPECT_TRUE(index.searcher->is_index_on_device(index.column.n_rows));
     EXPECT_GT(devices->report().devices[0].n_queries, 100U);
+  }
+}
+
+TEST(DeviceSums, DifferentFiltersShareAJob) {
+  Random random(kSeed);
+  const std::uint32_t dim = 600;
+  const BuiltIndex index(kSeismic, zipf_column(20'000, dim, Signs::kPositive, random), {}, kSeed);
+  const auto devices = open_emulated();
+  for (const char* method : {"scan", "exact"}) {
+    Question question = sum_question(index.column, dim, Signs::kPositive, 40, 1, random);
+    question.values = {{"method", std::string(method)}, {"exact_below", std::int64_t{0}}};
+    for (const double share : {0.9, 0.5, 0.1, 0.0}) {
+      question.others.push_back(
+          sum_question(index.column, dim, Signs::kPositive, 0, share, random).allowed);
+    }
+    const auto wanted = ask_sums(*index.searcher, question, nullptr, false);
+    expect_same_answer(ask_sums(*index.searcher, question, nullptr, true), wanted);
+    expect_same_answer(ask_sums(*index.searcher, question, devices.get(), true), wanted);
+    devices->wait_for_loading();
+    const auto before = devices->report().devices[0];
+    expect_same_answer(ask_sums(*index.searcher, question, devices.get(), true), wanted);
+    const auto after = devices->report().devices[0];
+    EXPECT_GE(after.n_queries - before.n_queries, 20U);
+    EXPECT_EQ(after.n_done - before.n_done, 1U);
   }
 }
 
@@ -74,7 +98,7 @@ TEST(DeviceSums, ExactSearchesAreMostlyCertain) {
   const auto devices = open_emulated();
   ask_sums(*index.searcher, question, devices.get(), true);
   devices->wait_for_loading();
-  ASSERT_TRUE(index.searcher->is_on_device());
+  ASSERT_TRUE(index.searcher->is_on_device(index.column.n_rows));
   WorkCounters work;
   ask_sums(*index.searcher, question, devices.get(), true, nullptr, &work);
   EXPECT_GE(devices->report().devices[0].n_queries, 25U);
@@ -160,7 +184,7 @@ TEST(DeviceSums, WhatIsSmallStaysOnTheCpu) {
   const auto devices = open_emulated("emulated", 0, 8 << 20);
   ask_sums(*index.searcher, question, devices.get(), true);
   devices->wait_for_loading();
-  EXPECT_FALSE(index.searcher->is_on_device());
+  EXPECT_FALSE(index.searcher->is_on_device(index.column.n_rows));
   EXPECT_EQ(devices->report().devices[0].n_parts, 0U);
 }
 

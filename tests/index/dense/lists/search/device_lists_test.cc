@@ -119,6 +119,36 @@ TEST_P(IvfSearch, LooseFiltersWithADevice) {
   }
 }
 
+/// Searches with different filters share jobs where these allow most rows.
+TEST_P(IvfSearch, DifferentFiltersWithADevice) {
+  Random random(kIvfSeed);
+  Executor executor(3, "compute");
+  Clumps clumps(schema(64), 10, random);
+  const IvfIndex index(clumps.column(4000, 1, 0.3), {{"graph", std::string("never")}});
+  const std::uint32_t n_rows = index.column.n_rows;
+  const auto devices = open_emulated();
+  Question question = list_question(clumps, 60, n_rows);
+  for (const double share : {0.98, 0.9, 0.7, 0.3, 0.01, 0.0}) {
+    question.others.push_back(random_rows(n_rows, share, random));
+  }
+  const auto wanted = ask_lists(*index.searcher, question, nullptr, false);
+  expect_same_answer(ask_lists(*index.searcher, question, nullptr, true), wanted);
+  for (int round = 0; round < 2; ++round) {
+    for (Executor* helper : {static_cast<Executor*>(nullptr), &executor}) {
+      const auto before = devices->report().devices[0];
+      const bool is_there = index.searcher->is_index_on_device(n_rows);
+      expect_same_answer(ask_lists(*index.searcher, question, devices.get(), true, helper), wanted);
+      const auto after = devices->report().devices[0];
+      // Some searches of u8 rows are exact.
+      if (is_there && GetParam().dtype != DType::kU8) {
+        EXPECT_GE(after.n_queries - before.n_queries, 30U);
+        EXPECT_LE(after.n_done - before.n_done, 5U) << "each filter has its own jobs";
+      }
+      devices->wait_for_loading();
+    }
+  }
+}
+
 /// Searches that begin again because the filter denies near rows, and give up or not, and those
 /// that want nearly all rows: alone, in batches and with a device.
 TEST(DeviceLists, LooseFiltersThatMislead) {
