@@ -34,7 +34,10 @@ inline constexpr double kMaxEffort = 1e6;
 /// A row stays a candidate if its second code is within so many standard deviations of its error of
 /// the k-th best.
 inline constexpr float kSecondCodeDeviations = 4;
-/// Rows whose exact scores may be computed for `k` hits, chosen by second codes of 8 bits.
+/// Rows within so many of them of the k-th best cannot be told apart: all are scored exactly.
+inline constexpr float kEqualSecondCodeDeviations = 2;
+/// Rows whose exact scores are computed for `k` hits at most, if second codes of 8 bits tell rows
+/// apart.
 [[nodiscard]] constexpr std::size_t n_rescored(std::size_t k) { return k + k / 4 + 4; }
 /// The same for second codes of 4 bits or of fewer dimensions, whose errors are larger.
 [[nodiscard]] constexpr std::size_t n_rescored_by_coarse_codes(std::size_t k) { return k + k + 12; }

@@ -68,6 +68,20 @@ CodeBlocks Partition::centroid_codes(const SharedBytes& codes, std::size_t n) co
   return {codes.data(), facts_.padded_dim / 32, 1, (n + CodeBlocks::kRows - 1) / CodeBlocks::kRows};
 }
 
+/// Of some of them, if there are many.
+float Partition::spread_of_centroids() const {
+  constexpr std::uint32_t kMostMeasured = 1024;
+  const auto& distance = kernels().dense(Similarity::kNegL2Squared, RowType::kBf16);
+  const std::uint32_t n = std::min(kMostMeasured, facts_.n_lists);
+  double sum = 0;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const std::uint64_t list = std::uint64_t{i} * facts_.n_lists / n;
+    sum -= double{
+        distance.one(mean().data(), facts_.padded_dim, centroids() + list * centroid_stride())};
+  }
+  return static_cast<float>(std::sqrt(std::max(0.0, sum / std::max(1U, n))));
+}
+
 CodeBlocks Partition::routes() const { return centroid_codes(routes_, facts_.n_lists); }
 
 CodeBlocks Partition::region_codes() const { return centroid_codes(region_codes_, n_regions()); }
@@ -116,6 +130,7 @@ Result<Partition> Partition::open(const SectionReader& reader, const FieldSchema
   QV_TRY(lists.routes_,
          reader.get<std::byte>(kRoutes, 0, lists.routes().n * lists.routes().block_bytes()));
   QV_TRY(lists.mean_, reader.get<float>(kMean, 0, facts.padded_dim));
+  lists.centroid_spread_ = lists.spread_of_centroids();
   if (similarity_of(schema.metric) == Similarity::kDot) {
     QV_TRY(lists.reaches_, reader.get<float>(kReaches, 0, n_lists));
   }

@@ -122,6 +122,8 @@ class Partition {
   /// The keys of most near lists' regions are at most so far below theirs, in `gap_unit`s; >= 0.
   [[nodiscard]] float region_gap() const { return region_gap_; }
   [[nodiscard]] std::span<const float> mean() const { return mean_.span(); }
+  /// Root mean square distance of the centroids from their mean.
+  [[nodiscard]] float centroid_spread() const { return centroid_spread_; }
   [[nodiscard]] std::uint64_t code_bytes() const { return blocks_.size(); }
   /// The blocks of all lists, list after list, and their memory.
   [[nodiscard]] CodeBlocks all_blocks() const { return blocks_of(0, list_blocks_[n_lists()]); }
@@ -130,6 +132,7 @@ class Partition {
   [[nodiscard]] const SharedSpan<std::uint32_t>& first_blocks() const { return list_blocks_; }
 
  private:
+  [[nodiscard]] float spread_of_centroids() const;
   [[nodiscard]] CodeBlocks blocks_of(std::size_t begin, std::size_t end) const;
   [[nodiscard]] CodeBlocks centroid_codes(const SharedBytes& codes, std::size_t n) const;
   Result<> read_regions(const SectionReader& reader);
@@ -145,6 +148,7 @@ class Partition {
   SharedBytes region_codes_;
   float region_gap_ = 0;
   SharedSpan<float> mean_;
+  float centroid_spread_ = 0;
   SharedSpan<float> reaches_;
   std::optional<Depths> depths_;
 };

@@ -53,8 +53,12 @@ struct IvfIndex : BuiltIndex {
 /// Vectors around a few centres, as embeddings lie; in the range of u8 where they must be.
 class Clumps {
  public:
-  Clumps(FieldSchema schema, std::uint32_t n_centres, Random& random)
-      : schema_(schema), random_(random), centres_(std::size_t{n_centres} * schema.dim) {
+  /// `radius`: deviation of each dimension from the centre; those of centres from 0 are 1.
+  Clumps(FieldSchema schema, std::uint32_t n_centres, Random& random, float radius = 0.7F)
+      : schema_(schema),
+        random_(random),
+        radius_(radius),
+        centres_(std::size_t{n_centres} * schema.dim) {
     for (float& value : centres_) value = normal_(random_);
   }
 
@@ -62,7 +66,7 @@ class Clumps {
     const std::size_t centre = random_() % (centres_.size() / schema_.dim);
     PlainVector vector;
     for (std::size_t d = 0; d < schema_.dim; ++d) {
-      const float value = centres_[centre * schema_.dim + d] + 0.7F * normal_(random_);
+      const float value = centres_[centre * schema_.dim + d] + radius_ * normal_(random_);
       vector.values.push_back(schema_.dtype != DType::kU8
                                   ? value
                                   : std::clamp(std::round(128 + 35 * value), 0.0F, 255.0F));
@@ -89,6 +93,7 @@ class Clumps {
  private:
   FieldSchema schema_;
   Random& random_;
+  float radius_;
   std::normal_distribution<float> normal_;
   std::vector<float> centres_;
 };

@@ -347,6 +347,51 @@ TEST(IvfSearchEdges, EffortBuysRecall) {
   EXPECT_LT(codes[1], codes[2]);
 }
 
+/// Codes of centroids err by far more than lists of a clump differ. Then more centroids are
+/// compared: searches are neither poor nor exact.
+TEST(IvfSearchEdges, ClumpsFarApart) {
+  Random random(kIvfSeed);
+  constexpr std::uint32_t kRows = 12'000;
+  for (const std::uint32_t dim : {4U, 16U, 48U, 128U}) {
+    for (const float radius : {0.3F, 0.1F}) {
+      for (const Metric metric : {Metric::kEuclid, Metric::kCosine}) {
+        SCOPED_TRACE(::testing::Message() << "dim " << dim << ", radius " << radius);
+        Clumps clumps(dense_schema(dim, metric), 20, random, radius);
+        const IvfIndex index(clumps.column(kRows), {{"graph", std::string("never")}});
+        const auto all = RowFilter::all(kRows);
+        double recall = 0;
+        std::uint64_t n_codes = 0;
+        for (int i = 0; i < 30; ++i) {
+          const PreparedQuery query = clumps.query();
+          const Found found = index.find(query, {}, all, 10);
+          recall += recall_of(found.hits, index.exact(query, all, 10)) / 30;
+          n_codes += found.work.n_codes_scored / 30;
+          EXPECT_LT(found.work.n_rows_scored, 100U);
+        }
+        EXPECT_GE(recall, 0.9);
+        EXPECT_LT(n_codes, kRows / 5);
+      }
+    }
+  }
+}
+
+/// Second codes cannot tell the rows of a clump apart: more are scored exactly, not all.
+TEST(IvfSearchEdges, SmallClumpsFarFromTheOrigin) {
+  Random random(kIvfSeed);
+  constexpr std::uint32_t kRows = 12'000;
+  Clumps clumps(dense_schema(128, Metric::kEuclid), 20, random, 0.03F);
+  const IvfIndex index(clumps.column(kRows), {{"graph", std::string("never")}});
+  const auto all = RowFilter::all(kRows);
+  double recall = 0;
+  for (int i = 0; i < 30; ++i) {
+    const PreparedQuery query = clumps.query();
+    const Found found = index.find(query, {}, all, 10);
+    recall += recall_of(found.hits, index.exact(query, all, 10)) / 30;
+    EXPECT_LT(found.work.n_rows_scored, 400U);
+  }
+  EXPECT_GE(recall, 0.85);
+}
+
 /// If the lists within the gap have fewer than k rows, the next lists are scanned, not all rows.
 TEST(IvfSearchEdges, ListsWithTooFewRowsAreWidened) {
   Random random(kIvfSeed);

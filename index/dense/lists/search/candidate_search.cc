@@ -239,7 +239,8 @@ std::size_t CandidateSearch::n_rescored(const CandidateRequest& request) const {
 }
 
 /// Reduces `scratch.rows` to the best by second codes, with spares for their errors. Under a strict
-/// filter many rows may be about equally far, so more of them are spared.
+/// filter many rows may be about equally far, so more of them are spared. So are all that these
+/// codes do not tell from the k-th best, as in small clumps far from the origin.
 /// `products`: of all rows with the query, which is then in bytes already; nullptr: unknown.
 void CandidateSearch::refine(const Search& search, const std::int32_t* products) const {
   auto& scratch = search.scratch;
@@ -256,16 +257,19 @@ void CandidateSearch::refine(const Search& search, const std::int32_t* products)
     search.request.work.n_bytes += rows.size() * second_->row_bytes();
   }
   CodeHits hits{scratch.scores.data(), rows.data(), rows.size(), rows.size()};
-  if (hits.n > want) kernels().codes.keep_best(hits, want);
-  drop_hopeless(search, hits);
+  const std::span<const float> scores(hits.scores, hits.n);
+  const float kth = kth_greatest(scores, search.request.k, scratch.scan);
+  const float equal =
+      kth - cost::kEqualSecondCodeDeviations * second_->deviation(scratch.byte_query, rows.front());
+  const auto n_equal = std::ranges::count_if(scores, [&](float score) { return score >= equal; });
+  const std::size_t n_best = std::max(want, static_cast<std::size_t>(n_equal));
+  if (hits.n > n_best) kernels().codes.keep_best(hits, n_best);
+  drop_hopeless(search, kth, hits);
   rows.resize(hits.n);
 }
 
 /// Drops rows whose estimates are farther below the k-th best than second codes err.
-void CandidateSearch::drop_hopeless(const Search& search, CodeHits& hits) const {
-  const std::size_t k = search.request.k;
-  if (hits.n <= k) return;
-  const float kth = kth_greatest({hits.scores, hits.n}, k, search.scratch.scan);
+void CandidateSearch::drop_hopeless(const Search& search, float kth, CodeHits& hits) const {
   std::size_t n = 0;
   for (std::size_t i = 0; i < hits.n; ++i) {
     const float error = cost::kSecondCodeDeviations *

@@ -189,7 +189,7 @@ class CandidateSearch {
   [[nodiscard]] std::size_t n_rescored(const CandidateRequest& request) const;
   void collect_rows(const CodeHits& hits, Scratch& scratch) const;
   void refine(const Search& search, const std::int32_t* products = nullptr) const;
-  void drop_hopeless(const Search& search, CodeHits& hits) const;
+  void drop_hopeless(const Search& search, float kth, CodeHits& hits) const;
 
   Partition lists_;
   std::optional<ByteRows> second_;

@@ -11,9 +11,10 @@ namespace {
 /// Centroids compared per wanted list, and at least: their codes give not quite the right order.
 constexpr std::size_t kScoredCentroidsPerList = 3;
 constexpr std::size_t kMinScoredCentroids = 16;
-/// Allowance for the error of centroid codes, in `gap_unit`s / sqrt(dimension). Codes of one bit
-/// err by .75 of that, and by more where centroids lie farther apart than rows from their
-/// centroids.
+/// Usual error of a product estimated by codes of one bit, times sqrt(dimension), as a share of the
+/// product of the lengths.
+constexpr float kUsualCodeError = 0.75F;
+/// Least allowance for the error of centroid codes, in `gap_unit`s / sqrt(dimension).
 constexpr float kCodeErrorFactor = 1.5F;
 
 float greatest(std::span<const float> values) {
@@ -62,8 +63,9 @@ std::span<const Probe> ListRouter::within(const RotatedQuery& query, float gap, 
   if (lists_.n_lists() <= kMinScoredCentroids) {
     score_all(query, scratch);
   } else {
-    const CodeHits hits = estimate_within(query, gap, scan, scratch);
-    const float least = bar(greatest({hits.scores, hits.n}), gap + code_error());
+    const float base = score_of_mean(query);
+    const CodeHits hits = estimate_within(query, base, gap, scan, scratch);
+    const float least = bar_of_codes(greatest({hits.scores, hits.n}), base, gap);
     scratch.near.resize(hits.n);
     const std::size_t n = kernels().topk.at_least(hits.scores, hits.n, least, scratch.near.data());
     for (std::size_t i = 0; i < n; ++i) scratch.near[i] = list_at(hits.positions[scratch.near[i]]);
@@ -83,9 +85,17 @@ float ListRouter::bar(float best, float gap) const {
   return best - gap * gap_unit(similarity_, best, lists_.facts());
 }
 
-/// In `gap_unit`s.
-float ListRouter::code_error() const {
-  return kCodeErrorFactor / std::sqrt(static_cast<float>(lists_.facts().padded_dim));
+/// The least estimate of a list whose key may be within `gap` of the best. `greatest`: of the
+/// estimates, which may be too great, or even that of a list beyond the query. `base`: score of the
+/// mean, from which far queries and centroids have large errors.
+float ListRouter::bar_of_codes(float greatest, float base, float gap) const {
+  const auto& facts = lists_.facts();
+  const float root = std::sqrt(static_cast<float>(facts.padded_dim));
+  const bool is_distance = similarity_ == Similarity::kNegL2Squared;
+  const float length = is_distance ? 2 * std::sqrt(std::max(0.0F, -base)) : facts.length;
+  const float error = kUsualCodeError * length * lists_.centroid_spread() / root;
+  const float unit = gap_unit(similarity_, greatest - error, facts);
+  return greatest - gap * unit - std::max(error, kCodeErrorFactor * unit / root);
 }
 
 /// Larger numbers appear only if the file is damaged while it is in use.
@@ -102,9 +112,9 @@ float ListRouter::score_of_mean(const RotatedQuery& query) const {
 }
 
 /// Estimates the keys of all lists by their centroids' codes.
-CodeHits ListRouter::estimate(const RotatedQuery& query, ScanScratch& scan) const {
+CodeHits ListRouter::estimate(const RotatedQuery& query, float base, ScanScratch& scan) const {
   CodeScan centroids(lists_.n_lists(), scan);
-  centroids.scan(query.tables, lists_.routes(), score_of_mean(query), nullptr, 0);
+  centroids.scan(query.tables, lists_.routes(), base, nullptr, 0);
   return centroids.best();
 }
 
@@ -136,18 +146,17 @@ CodeHits ListRouter::estimate_in(std::span<const std::uint32_t> regions, const R
 }
 
 /// Estimates the keys of the lists in all regions that may have a list within `gap`.
-CodeHits ListRouter::estimate_within(const RotatedQuery& query, float gap, ScanScratch& scan,
-                                     RouteScratch& scratch) const {
-  if (lists_.n_regions() == 0) return estimate(query, scan);
-  const float base = score_of_mean(query);
+CodeHits ListRouter::estimate_within(const RotatedQuery& query, float base, float gap,
+                                     ScanScratch& scan, RouteScratch& scratch) const {
+  if (lists_.n_regions() == 0) return estimate(query, base, scan);
   const CodeHits found = estimate_regions(query, base, scan);
   const float least =
-      bar(greatest({found.scores, found.n}), gap + code_error() + lists_.region_gap());
+      bar_of_codes(greatest({found.scores, found.n}), base, gap + lists_.region_gap());
   scratch.regions.resize(found.n);
   scratch.regions.resize(
       kernels().topk.at_least(found.scores, found.n, least, scratch.regions.data()));
   // Huge values give estimates that are no numbers.
-  if (scratch.regions.empty()) return estimate(query, scan);
+  if (scratch.regions.empty()) return estimate(query, base, scan);
   for (std::uint32_t& region : scratch.regions) region = found.positions[region];
   return estimate_in(scratch.regions, query, base, scan);
 }
@@ -158,11 +167,11 @@ CodeHits ListRouter::estimate_nearest(const RotatedQuery& query, std::size_t n, 
   constexpr std::size_t kListsPerWanted = 16;
   const std::size_t n_regions = lists_.n_regions();
   const std::size_t n_near = 1 + kListsPerWanted * n * n_regions / lists_.n_lists();
-  if (n_near > n_regions / 2) return estimate(query, scan);
   const float base = score_of_mean(query);
+  if (n_near > n_regions / 2) return estimate(query, base, scan);
   CodeHits found = estimate_regions(query, base, scan);
   kernels().codes.keep_best(found, n_near);
-  if (found.n == 0) return estimate(query, scan);
+  if (found.n == 0) return estimate(query, base, scan);
   scratch.regions.assign(found.positions, found.positions + found.n);
   std::sort(scratch.regions.begin(), scratch.regions.end());
   return estimate_in(scratch.regions, query, base, scan);
@@ -206,7 +215,8 @@ WideningRoute::WideningRoute(const ListRouter& router, const RotatedQuery& query
   if (n_lists <= kMinScoredCentroids) {
     router.score_all(query, scratch);
   } else {
-    estimates_ = router.estimate(query, scan);
+    base_ = router.score_of_mean(query);
+    estimates_ = router.estimate(query, base_, scan);
     greatest_ = greatest({estimates_.scores, estimates_.n});
   }
 }
@@ -235,7 +245,7 @@ std::span<const Probe> WideningRoute::rest() {
 /// Compares the centroids that may be within the gap and were not compared yet.
 void WideningRoute::score_near(float gap) {
   if (estimates_.n == 0) return;
-  const float least = router_.bar(greatest_, gap + router_.code_error());
+  const float least = router_.bar_of_codes(greatest_, base_, gap);
   scratch_.near.resize(estimates_.n);
   std::uint32_t* near = scratch_.near.data();
   const std::size_t n = kernels().topk.at_least(estimates_.scores, estimates_.n, least, near);

@@ -67,16 +67,16 @@ class ListRouter {
 
   [[nodiscard]] std::uint32_t list_at(std::uint32_t place) const;
   [[nodiscard]] float bar(float best, float gap) const;
-  [[nodiscard]] float code_error() const;
+  [[nodiscard]] float bar_of_codes(float greatest, float base, float gap) const;
   [[nodiscard]] float score_of_mean(const RotatedQuery& query) const;
-  [[nodiscard]] CodeHits estimate(const RotatedQuery& query, ScanScratch& scan) const;
+  [[nodiscard]] CodeHits estimate(const RotatedQuery& query, float base, ScanScratch& scan) const;
   [[nodiscard]] CodeHits estimate_regions(const RotatedQuery& query, float base,
                                           ScanScratch& scan) const;
   [[nodiscard]] CodeHits estimate_in(std::span<const std::uint32_t> regions,
                                      const RotatedQuery& query, float base,
                                      ScanScratch& scan) const;
-  [[nodiscard]] CodeHits estimate_within(const RotatedQuery& query, float gap, ScanScratch& scan,
-                                         RouteScratch& scratch) const;
+  [[nodiscard]] CodeHits estimate_within(const RotatedQuery& query, float base, float gap,
+                                         ScanScratch& scan, RouteScratch& scratch) const;
   [[nodiscard]] CodeHits estimate_nearest(const RotatedQuery& query, std::size_t n,
                                           ScanScratch& scan, RouteScratch& scratch) const;
   void add(std::uint32_t list, float base, RouteScratch& scratch) const;
@@ -112,6 +112,7 @@ class WideningRoute {
   const ListRouter& router_;
   const RotatedQuery& query_;
   RouteScratch& scratch_;
+  float base_ = 0;          ///< score of the mean
   CodeHits estimates_;      ///< of lists whose centroids were not compared; minus infinity: it was
   float greatest_ = 0;      ///< of the estimates
   float best_key_ = 0;      ///< of the first lists
