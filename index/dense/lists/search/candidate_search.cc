@@ -259,8 +259,9 @@ void CandidateSearch::refine(const Search& search, const std::int32_t* products)
   CodeHits hits{scratch.scores.data(), rows.data(), rows.size(), rows.size()};
   const std::span<const float> scores(hits.scores, hits.n);
   const float kth = kth_greatest(scores, search.request.k, scratch.scan);
-  const float equal =
-      kth - cost::kEqualSecondCodeDeviations * second_->deviation(scratch.byte_query, rows.front());
+  // Any row tells how much they err; the same one in whatever order lists were scanned.
+  const float error = second_->deviation(scratch.byte_query, *std::ranges::min_element(rows));
+  const float equal = kth - cost::kEqualSecondCodeDeviations * error;
   const auto n_equal = std::ranges::count_if(scores, [&](float score) { return score >= equal; });
   const std::size_t n_best = std::max(want, static_cast<std::size_t>(n_equal));
   if (hits.n > n_best) kernels().codes.keep_best(hits, n_best);
