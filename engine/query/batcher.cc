@@ -1,5 +1,6 @@
 #include "engine/query/batcher.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -54,14 +55,18 @@ void Batcher::gather(Group& group, Group& waiting) {
   const QueryCost& cost = first.search.planned->cost();
   const Searched where = cost.is_for_device() ? Searched::kOnDevice : Searched::kOnCpu;
   std::size_t n_left = cost.is_for_device() ? kMaxExaminedForDevice : kMaxExaminedForCpu;
+  std::size_t most = cost.most_together;
   for (auto next = waiting.begin(); next != waiting.end() && n_left > 0; --n_left) {
     const auto other = next++;
     const Search& search = other->search;
-    if (other->is_alone || search.cancel->poll()) continue;
-    if (!are_searched_alike(first.search.planned->query(), search.planned->query(), where))
-      continue;
+    const PlannedQuery& planned = *search.planned;
+    // A search with a filter takes part in smaller groups.
+    const std::size_t most_with_it = std::min(most, planned.cost().most_together);
+    if (other->is_alone || group.size() >= most_with_it || search.cancel->poll()) continue;
+    if (!are_searched_alike(first.search.planned->query(), planned.query(), where)) continue;
     group.splice(group.end(), waiting, other);
-    if (group.size() == cost.most_together) break;
+    most = most_with_it;
+    if (group.size() == most) break;
   }
 }
 

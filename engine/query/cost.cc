@@ -5,6 +5,7 @@
 
 #include "engine/model/query_vectors.h"
 #include "engine/query/plan.h"
+#include "engine/query/shared_pass.h"
 #include "engine/query/stages/nearest.h"
 #include "engine/query/stages/segment_search.h"
 #include "engine/segment/segment_filter.h"
@@ -173,7 +174,9 @@ std::size_t most_filtered(const Snapshot& snapshot, const Query& query, FieldKin
   const auto predicate = payload::compile(*query.filter, indexes);
   if (!predicate) return 1;  // the search says what is wrong
   n = most_together(read_bytes(snapshot, query, predicate->get()), kind, query);
-  return n == QueryCost::kMostOnDevice ? n : 1;
+  if (n != QueryCost::kMostOnDevice) return 1;
+  n = most_filtered_together(snapshot);
+  return n > QueryCost::kMostOnCpu ? n : 1;
 }
 
 }  // namespace

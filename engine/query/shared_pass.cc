@@ -1,9 +1,11 @@
 #include "engine/query/shared_pass.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "base/threads/parallel.h"
+#include "engine/model/planned_query.h"
 #include "engine/query/plan.h"
 #include "engine/query/stages/nearest.h"
 #include "engine/query/stages/threshold.h"
@@ -14,17 +16,23 @@ namespace {
 
 using Answers = std::vector<std::vector<Record>>;
 
-/// The numbers of the queries that `are_searched_alike`, in groups.
-std::vector<std::vector<std::size_t>> groups_of(std::span<const Query> queries, Searched where) {
+/// The numbers of the queries that `are_searched_alike`, in groups. `most_filtered`: of a group in
+/// which a query has a filter.
+std::vector<std::vector<std::size_t>> groups_of(std::span<const Query> queries, Searched where,
+                                                std::size_t most_filtered) {
   std::vector<std::vector<std::size_t>> groups;
   std::vector<bool> is_grouped(queries.size(), false);
   for (std::size_t first = 0; first < queries.size(); ++first) {
     if (is_grouped[first]) continue;
     auto& group = groups.emplace_back(1, first);
+    bool has_filter = queries[first].filter.has_value();
     for (std::size_t i = first + 1; i < queries.size(); ++i) {
+      const bool would_have_filter = has_filter || queries[i].filter;
+      if (would_have_filter && group.size() >= most_filtered) continue;
       if (is_grouped[i] || !are_searched_alike(queries[first], queries[i], where)) continue;
       group.push_back(i);
       is_grouped[i] = true;
+      has_filter = would_have_filter;
     }
   }
   return groups;
@@ -62,11 +70,19 @@ bool are_searched_alike(const Query& a, const Query& b, Searched where) {
          a.params == b.params;
 }
 
+std::size_t most_filtered_together(const Snapshot& snapshot) {
+  constexpr std::uint64_t kMaxBits = 8 * (128ULL << 20);
+  std::uint64_t n_rows = 1;
+  for (const Segment* segment : snapshot.segments()) n_rows += segment->n_rows();
+  return std::clamp<std::uint64_t>(kMaxBits / n_rows, 1, QueryCost::kMostOnDevice);
+}
+
 Result<Answers> run_queries(const SearchEnvironment& environment, std::span<const Query> queries) {
   Answers answers(queries.size());
   const bool has_devices = environment.devices != nullptr && environment.devices->is_useful();
   const Searched where = has_devices ? Searched::kOnDevice : Searched::kOnCpu;
-  for (const auto& group : groups_of(queries, where)) {
+  for (const auto& group :
+       groups_of(queries, where, most_filtered_together(environment.snapshot))) {
     const std::size_t first = group.front();
     if (group.size() == 1) {
       QV_TRY(answers[first], Plan(queries[first]).run(environment));

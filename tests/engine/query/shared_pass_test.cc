@@ -93,6 +93,7 @@ TEST(RunQueries, DifferentFiltersInAGroup) {
       expect_same_records(answers[i], Plan(queries[i]).run(world.environment()).value());
     }
   }
+  EXPECT_EQ(most_filtered_together(environment.snapshot), QueryCost::kMostOnDevice);
   queries[9].filter.emplace().must = {
       payload::FieldCondition{"a[[", payload::MatchValue{payload::MatchScalar(std::int64_t{1})}}};
   const auto failed = run_queries(environment, queries);
