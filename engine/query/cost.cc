@@ -98,8 +98,14 @@ ReadBytes read_bytes(const Snapshot& snapshot, const Query& query,
       if (schema.name != query.using_field) continue;
       const auto& searcher = *data.searchers[f];
       const bool is_exact = is_exact_search(schema.kind, query.params);
-      const std::uint64_t n =
+      std::uint64_t n =
           n_vectors * (is_exact ? searcher.bytes_per_exact_search() : searcher.bytes_per_search());
+      // A filter may allow rows of few segments only.
+      if (predicate != nullptr) {
+        const double n_present = std::max(1U, data.fields[f].n_present);
+        const auto allowed = static_cast<double>(n_allowed(*segment, f, predicate));
+        n = static_cast<std::uint64_t>(static_cast<double>(n) * allowed / n_present);
+      }
       bytes.vectors += n;
       const bool is_scan = compares_all_rows(data, f, query.params);
       if (is_scan) bytes.scanned += n;

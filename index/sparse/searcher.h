@@ -1,6 +1,7 @@
 // Search of a sparse field through posting lists and blocks.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -48,8 +49,8 @@ class SparseSearcher final : public Searcher {
   [[nodiscard]] std::uint64_t bytes_per_exact_search() const override {
     return flat_.bytes_per_search();
   }
-  [[nodiscard]] bool is_on_device(std::size_t /*n_allowed*/) const override {
-    return on_device_.do_pay(bytes_per_search());
+  [[nodiscard]] bool is_on_device(std::size_t n_allowed) const override {
+    return on_device_.do_pay(bytes_per_search() * n_allowed / std::max(1U, column_.n_rows));
   }
   /// Blocks are searched on the CPU.
   [[nodiscard]] bool is_index_on_device(std::size_t n_allowed) const override {

@@ -180,9 +180,9 @@ bool lacks_device(const SearchEnvironment& environment, const SegmentData& data,
   if (environment.devices == nullptr || !environment.devices->is_useful()) return true;
   const auto& searcher = *data.searchers[field];
   const bool is_scan = compares_all_rows(data, field, params);
-  return !std::ranges::all_of(filters.all(), [&](const index::RowFilter& filter) {
-    return is_scan ? searcher.is_on_device(filter.n_allowed())
-                   : searcher.is_index_on_device(filter.n_allowed());
+  return std::ranges::any_of(filters.all(), [&](const index::RowFilter& filter) {
+    const std::size_t n = filter.n_allowed();
+    return n > 0 && !(is_scan ? searcher.is_on_device(n) : searcher.is_index_on_device(n));
   });
 }
 

@@ -79,7 +79,8 @@ float Partition::spread_of_centroids() const {
     sum -= double{
         distance.one(mean().data(), facts_.padded_dim, centroids() + list * centroid_stride())};
   }
-  return static_cast<float>(std::sqrt(std::max(0.0, sum / std::max(1U, n))));
+  const auto spread = static_cast<float>(std::sqrt(std::max(0.0, sum / std::max(1U, n))));
+  return std::isfinite(spread) ? spread : 0;  // huge values
 }
 
 CodeBlocks Partition::routes() const { return centroid_codes(routes_, facts_.n_lists); }

@@ -259,11 +259,14 @@ void CandidateSearch::refine(const Search& search, const std::int32_t* products)
   CodeHits hits{scratch.scores.data(), rows.data(), rows.size(), rows.size()};
   const std::span<const float> scores(hits.scores, hits.n);
   const float kth = kth_greatest(scores, search.request.k, scratch.scan);
-  // Any row tells how much they err; the same one in whatever order lists were scanned.
-  const float error = second_->deviation(scratch.byte_query, *std::ranges::min_element(rows));
-  const float equal = kth - cost::kEqualSecondCodeDeviations * error;
-  const auto n_equal = std::ranges::count_if(scores, [&](float score) { return score >= equal; });
-  const std::size_t n_best = std::max(want, static_cast<std::size_t>(n_equal));
+  std::size_t n_best = want;
+  if (!transform().reduction() && second_->n_bits() != ByteWriter::kHalfByteBits) {
+    // Any row tells how much they err; the same one in whatever order lists were scanned.
+    const float error = second_->deviation(scratch.byte_query, *std::ranges::min_element(rows));
+    const float equal = kth - cost::kEqualSecondCodeDeviations * error;
+    const auto n_equal = std::ranges::count_if(scores, [&](float score) { return score >= equal; });
+    n_best = std::max(want, std::min<std::size_t>(n_equal, search.request.params.rerank));
+  }
   if (hits.n > n_best) kernels().codes.keep_best(hits, n_best);
   drop_hopeless(search, kth, hits);
   rows.resize(hits.n);

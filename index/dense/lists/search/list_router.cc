@@ -93,7 +93,8 @@ float ListRouter::bar_of_codes(float greatest, float base, float gap) const {
   const float root = std::sqrt(static_cast<float>(facts.padded_dim));
   const bool is_distance = similarity_ == Similarity::kNegL2Squared;
   const float length = is_distance ? 2 * std::sqrt(std::max(0.0F, -base)) : facts.length;
-  const float error = kUsualCodeError * length * lists_.centroid_spread() / root;
+  const float usual = kUsualCodeError * length * lists_.centroid_spread() / root;
+  const float error = std::isfinite(usual) ? usual : 0;
   const float unit = gap_unit(similarity_, greatest - error, facts);
   return greatest - gap * unit - std::max(error, kCodeErrorFactor * unit / root);
 }
