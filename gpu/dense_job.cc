@@ -62,12 +62,8 @@ void DenseJob::write_queries(const Part& part, std::span<const std::uint32_t> ma
 
 bool DenseJob::write(Lane& lane, const Part& part) {
   std::uint64_t most = 0;
-  JobMasks masks(part.shape().n_items);
-  std::vector<std::uint32_t> mask_of;
-  for (const std::size_t i : numbers_) {
-    most = std::max(most, queries_[i].k);
-    mask_of.push_back(masks.add(queries_[i].allowed));
-  }
+  for (const std::size_t i : numbers_) most = std::max(most, queries_[i].k);
+  const JobMasks masks(queries_, numbers_, part.shape().n_items);
   const std::uint64_t capacity = capacity_of(most);
   Pieces size(nullptr);
   places(size, part, numbers_.size(), masks.n_words(), capacity);
@@ -75,7 +71,7 @@ bool DenseJob::write(Lane& lane, const Part& part) {
   if (memory == nullptr) return false;
   Pieces pieces(memory);
   const Places at = places(pieces, part, numbers_.size(), masks.n_words(), capacity);
-  write_queries(part, mask_of, at.codes, at.queries);
+  write_queries(part, masks.of_queries(), at.codes, at.queries);
   job_ = {.size = sizeof job_,
           .n_queries = static_cast<std::uint32_t>(written_.size()),
           .part = part.handle(),

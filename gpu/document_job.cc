@@ -96,11 +96,9 @@ bool DocumentJob::write(Lane& lane, const Part& part) {
   const std::uint32_t dim = documents_.tokens.dim;
   std::uint64_t most = 0;
   std::uint64_t n_tokens = 0;
-  JobMasks masks(part.shape().n_facts);
-  std::vector<std::uint32_t> mask_of;
+  const JobMasks masks(queries_, numbers_, part.shape().n_facts);
   for (const std::size_t i : numbers_) {
     most = std::max(most, queries_[i].k);
-    mask_of.push_back(masks.add(queries_[i].allowed));
     n_tokens += padded_tokens(queries_[i].tokens.size() / dim);
   }
   const std::uint64_t capacity = capacity_of(most);
@@ -111,7 +109,7 @@ bool DocumentJob::write(Lane& lane, const Part& part) {
   Pieces pieces(memory);
   const DocumentPlaces at =
       document_places(pieces, part, n_tokens, numbers_.size(), masks.n_words(), capacity);
-  write_queries(part.shape().stride, mask_of, at.tokens, at.queries);
+  write_queries(part.shape().stride, masks.of_queries(), at.tokens, at.queries);
   job_ = {.size = sizeof job_,
           .n_queries = static_cast<std::uint32_t>(written_.size()),
           .part = part.handle(),

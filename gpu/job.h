@@ -34,15 +34,16 @@ class Pieces {
 /// The masks of a job's queries, each once.
 class JobMasks {
  public:
-  /// `n_rows`: bits of a mask.
-  explicit JobMasks(std::uint64_t n_rows) : n_words_((n_rows + 63) / 64) {}
-
-  /// The number of the mask. Queries come in the order of their masks.
-  std::uint32_t add(const std::uint64_t* allowed) {
-    if (allowed == nullptr) return QV_ALL_ROWS;
-    if (masks_.empty() || masks_.back() != allowed) masks_.push_back(allowed);
-    return static_cast<std::uint32_t>(masks_.size() - 1);
+  /// `numbers`: the job's queries, in the order of their masks. `n_rows`: bits of a mask.
+  template <class Query>
+  JobMasks(std::span<const Query> queries, std::span<const std::size_t> numbers,
+           std::uint64_t n_rows)
+      : n_words_((n_rows + 63) / 64) {
+    for (const std::size_t i : numbers) of_queries_.push_back(add(queries[i].allowed));
   }
+
+  /// Of each query, the number of its mask.
+  [[nodiscard]] std::span<const std::uint32_t> of_queries() const { return of_queries_; }
   /// Words of all masks.
   [[nodiscard]] std::uint64_t n_words() const { return masks_.size() * n_words_; }
   /// Copies them to `words`, which has room for `n_words()`.
@@ -54,8 +55,15 @@ class JobMasks {
   }
 
  private:
+  std::uint32_t add(const std::uint64_t* allowed) {
+    if (allowed == nullptr) return QV_ALL_ROWS;
+    if (masks_.empty() || masks_.back() != allowed) masks_.push_back(allowed);
+    return static_cast<std::uint32_t>(masks_.size() - 1);
+  }
+
   std::uint64_t n_words_;
   std::vector<const std::uint64_t*> masks_;
+  std::vector<std::uint32_t> of_queries_;
 };
 
 /// How many of the first `numbers` make a job: at least one, at most kMaxQueries, whose sizes add

@@ -57,11 +57,9 @@ bool SumJob::write(Lane& lane, const Part& part) {
   const std::uint64_t n = numbers_.size();
   std::uint64_t most = 0;
   std::uint64_t n_terms = 0;
-  JobMasks masks(runs_.n_rows);
-  std::vector<std::uint32_t> mask_of;
+  const JobMasks masks(queries_, numbers_, runs_.n_rows);
   for (const std::size_t i : numbers_) {
     most = std::max(most, queries_[i].k);
-    mask_of.push_back(masks.add(queries_[i].allowed));
     n_terms += queries_[i].terms.size();
   }
   const std::uint64_t capacity = most + kRoomForEqualSums;
@@ -76,7 +74,7 @@ bool SumJob::write(Lane& lane, const Part& part) {
     const SumQuery& query = queries_[numbers_[i]];
     const auto n_own = static_cast<std::uint32_t>(query.terms.size());
     std::ranges::copy(query.terms, at.terms + term);
-    at.queries[i] = {term, n_own, static_cast<std::uint32_t>(query.k), mask_of[i]};
+    at.queries[i] = {term, n_own, static_cast<std::uint32_t>(query.k), masks.of_queries()[i]};
     term += n_own;
   }
   job_ = {.size = sizeof job_,

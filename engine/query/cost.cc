@@ -54,8 +54,8 @@ std::uint64_t n_token_values(const Query& query) {
 }
 
 /// Rows with a vector that may be hits. `predicate`: nullptr: there is no filter.
-std::size_t n_allowed(const Segment& segment, std::size_t field,
-                      const payload::Predicate* predicate) {
+std::size_t count_allowed(const Segment& segment, std::size_t field,
+                          const payload::Predicate* predicate) {
   if (predicate != nullptr) return estimate_allowed(segment, field, predicate).expected;
   // Deleted rows may all have had a vector.
   const std::uint32_t n_present = segment.data->fields[field].n_present;
@@ -63,9 +63,9 @@ std::size_t n_allowed(const Segment& segment, std::size_t field,
 }
 
 /// Whether a device that has the rows, or the index, answers the query. `is_scan`: by a look at
-/// all rows.
+/// all rows. `n_allowed`: rows with a vector that may be hits.
 bool is_for_device(const Segment& segment, std::size_t field, const Query& query, bool is_scan,
-                   const payload::Predicate* predicate) {
+                   std::size_t n_allowed) {
   // Indexes rank more rows than are wanted, and a device ranks no more than kMaxHits.
   constexpr std::uint64_t kMostByIndex = 200;
   if (query.params.device == DeviceChoice::kCpu) return false;
@@ -75,9 +75,8 @@ bool is_for_device(const Segment& segment, std::size_t field, const Query& query
   const bool ranks_few =
       n_ranked(query) <= kMostByIndex && query.params.index.empty() && !query.params.oversampling;
   if ((!is_scan || is_sparse) && !ranks_few) return false;
-  const std::size_t n = n_allowed(segment, field, predicate);
-  if (!is_scan) return searcher.is_index_on_device(n);
-  if (!searcher.is_on_device(n)) return false;
+  if (!is_scan) return searcher.is_index_on_device(n_allowed);
+  if (!searcher.is_on_device(n_allowed)) return false;
   const auto& column = data.fields[field];
   if (column.schema.kind != FieldKind::kMulti) return true;
   return !gpu::DocumentJob::is_too_large(column.multi().tokens.rows().n_rows,
@@ -100,16 +99,17 @@ ReadBytes read_bytes(const Snapshot& snapshot, const Query& query,
       const bool is_exact = is_exact_search(schema.kind, query.params);
       std::uint64_t n =
           n_vectors * (is_exact ? searcher.bytes_per_exact_search() : searcher.bytes_per_search());
+      const std::size_t n_allowed = count_allowed(*segment, f, predicate);
       // A filter may allow rows of few segments only.
       if (predicate != nullptr) {
         const double n_present = std::max(1U, data.fields[f].n_present);
-        const auto allowed = static_cast<double>(n_allowed(*segment, f, predicate));
-        n = static_cast<std::uint64_t>(static_cast<double>(n) * allowed / n_present);
+        const double share = static_cast<double>(n_allowed) / n_present;
+        n = static_cast<std::uint64_t>(static_cast<double>(n) * share);
       }
       bytes.vectors += n;
       const bool is_scan = compares_all_rows(data, f, query.params);
       if (is_scan) bytes.scanned += n;
-      if (is_for_device(*segment, f, query, is_scan, predicate)) bytes.on_device += n;
+      if (is_for_device(*segment, f, query, is_scan, n_allowed)) bytes.on_device += n;
     }
   }
   return bytes;
