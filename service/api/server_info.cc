@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "engine/collection.h"
 #include "engine/model/part_name.h"
+#include "gpu/devices.h"
 #include "service/api/answer.h"
 #include "service/api/cluster_info.h"
 
@@ -35,6 +36,8 @@ Telemetry read_telemetry(const Call& call, const TelemetryParts& parts) {
   telemetry.started_at_ms = runtime.started_at_ms();
   telemetry.identity = runtime.options().identity;
   telemetry.n_compute_threads = runtime.compute().n_threads();
+  const gpu::Devices* devices = runtime.options().devices;
+  telemetry.has_devices = devices != nullptr && devices->is_useful();
   const auto names = runtime.database().collection_names();
   telemetry.n_collections = static_cast<std::size_t>(
       std::count_if(names.begin(), names.end(),

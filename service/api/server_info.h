@@ -41,6 +41,7 @@ struct Telemetry {
   MachineFacts machine;
   MemoryFacts memory;
   std::size_t n_compute_threads = 0;
+  bool has_devices = false;  ///< that can do something
   std::size_t n_collections = 0;
   std::vector<CollectionTelemetry> collections;  ///< the open ones, by name
 };

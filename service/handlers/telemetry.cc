@@ -33,7 +33,7 @@ Decoded<TelemetryDetail> telemetry_detail(const Exchange& x) {
   return detail;
 }
 
-void write_features(Writer& out) {
+void write_features(Writer& out, bool has_devices) {
 #ifdef NDEBUG
   constexpr bool kDebug = false;
 #else
@@ -43,7 +43,7 @@ void write_features(Writer& out) {
   out.member("debug", kDebug);
   out.member("service_debug_feature", false);
   out.member("recovery_mode", false);
-  out.member("gpu", false);
+  out.member("gpu", has_devices);
   out.member("rocksdb", true);
   out.member("staging", false);
   out.end_object();
@@ -69,7 +69,7 @@ void write_app(Writer& out, const api::Telemetry& telemetry, const TelemetryDeta
   out.member("version", std::string_view(telemetry.identity.version));
   if (detail.level > 0) {
     out.key("features");
-    write_features(out);
+    write_features(out, telemetry.has_devices);
     out.key("system");
     write_system(out, telemetry.machine);
   }

@@ -143,10 +143,15 @@ def asks_for(server, device, using="dot", **params):
     return server.request("POST", "/collections/c/points/query", query)
 
 
+def telemetry_names_a_gpu(server):
+    return server.request("GET", "/telemetry?details_level=1").result["app"]["features"]["gpu"]
+
+
 def test_a_query_says_where_it_is_searched(new_server):
     server = new_server(env=SEALED | EMULATED).start()
     fill(server)
     wait_for_rows(server)
+    assert telemetry_names_a_gpu(server)
     before = n_queries(server)
     wanted = [asks_for(server, "cpu", exact=True).result for _ in range(5)][0]
     assert n_queries(server) == before
@@ -388,6 +393,7 @@ def test_without_a_device(new_server):
 
     assert comes_true(is_sealed), refused[-1].text
     assert report["reason"] in refused[-1].text
+    assert not telemetry_names_a_gpu(server)
     assert "gpu_" not in server.request("GET", "/metrics").text
 
 
