@@ -155,7 +155,8 @@ struct Slot::Content {
   Mutex mutex;
   State state QV_GUARDED_BY(mutex) = State::kAbsent;
   std::shared_ptr<const Part> part QV_GUARDED_BY(mutex);  ///< kPresent only
-  std::atomic<std::int64_t> last_use_ms = 0;              ///< on the steady clock
+  Placing placing_ QV_GUARDED_BY(mutex) = Placing::kAuto;
+  std::atomic<std::int64_t> last_use_ms = 0;  ///< on the steady clock
 
   [[nodiscard]] bool is_present() QV_EXCLUDES(mutex) {
     MutexLock lock(mutex);
@@ -169,10 +170,25 @@ struct Slot::Content {
     MutexLock lock(mutex);
     return part;
   }
+  /// What was loaded for a field that may not be on a device any more goes again.
   void set(State next, std::shared_ptr<const Part> filled) QV_EXCLUDES(mutex) {
     MutexLock lock(mutex);
-    state = next;
+    const bool is_unwanted = next == State::kPresent && placing_ == Placing::kNever;
+    state = is_unwanted ? State::kAbsent : next;
+    if (is_unwanted) filled.reset();
     part.swap(filled);
+  }
+  [[nodiscard]] Placing placing() QV_EXCLUDES(mutex) {
+    MutexLock lock(mutex);
+    return placing_;
+  }
+  void place(Placing placing) QV_EXCLUDES(mutex) {
+    std::shared_ptr<const Part> given_up;
+    MutexLock lock(mutex);
+    placing_ = placing;
+    if (placing != Placing::kNever || state != State::kPresent) return;
+    state = State::kAbsent;
+    given_up.swap(part);
   }
 };
 
@@ -300,33 +316,38 @@ bool Devices::has_room(std::uint64_t n_bytes) const {
   });
 }
 
-/// Whether some device has room if its idle rows go.
-bool Devices::may_get_room(std::uint64_t n_bytes, std::int64_t unused_since) const {
-  std::map<const Device*, std::uint64_t> n_idle;
+/// What may give way to a newcomer, the longest unused first: rows that no search has wanted for
+/// some time, but all rows to those that are placed by a setting.
+Devices::Contents Devices::evictable(Placing newcomer) const {
+  const std::int64_t unused_since = now_ms() - options_.idle_time.count();
+  Contents contents;
   for (const auto& loaded : loaded_) {
-    const auto content = loaded.lock();
-    if (content == nullptr || content->last_use_ms > unused_since) continue;
+    auto content = loaded.lock();
+    if (content == nullptr || content->placing() == Placing::kAlways) continue;
+    const bool is_idle = content->last_use_ms <= unused_since;
+    if (is_idle || newcomer == Placing::kAlways) contents.push_back(std::move(content));
+  }
+  std::ranges::sort(contents, {}, [](const auto& content) { return content->last_use_ms.load(); });
+  return contents;
+}
+
+/// Whether some device has room if `contents` go.
+bool Devices::may_get_room(std::uint64_t n_bytes, const Contents& contents) const {
+  std::map<const Device*, std::uint64_t> freed;
+  for (const auto& content : contents) {
     const auto part = content->present_part();
-    if (part != nullptr) n_idle[&part->device()] += part->n_bytes();
+    if (part != nullptr) freed[&part->device()] += part->n_bytes();
   }
   return std::ranges::any_of(devices_, [&](const auto& device) {
-    return !device->is_lost() && device->free_bytes() + n_idle[device.get()] >= n_bytes;
+    return !device->is_lost() && device->free_bytes() + freed[device.get()] >= n_bytes;
   });
 }
 
-/// Takes rows off the devices that no search has wanted for some time, the longest unused first,
-/// until there is room. None, if there would not be enough.
-void Devices::evict_idle(std::uint64_t n_bytes) {
-  const std::int64_t unused_since = now_ms() - options_.idle_time.count();
-  if (!may_get_room(n_bytes, unused_since)) return;
-  std::vector<std::shared_ptr<Slot::Content>> idle;
-  for (const auto& loaded : loaded_) {
-    auto content = loaded.lock();
-    if (content != nullptr && content->last_use_ms <= unused_since)
-      idle.push_back(std::move(content));
-  }
-  std::ranges::sort(idle, {}, [](const auto& content) { return content->last_use_ms.load(); });
-  for (const auto& content : idle) {
+/// Takes rows off the devices until there is room. None, if there would not be enough.
+void Devices::evict(std::uint64_t n_bytes, Placing newcomer) {
+  const Contents contents = evictable(newcomer);
+  if (!may_get_room(n_bytes, contents)) return;
+  for (const auto& content : contents) {
     if (has_room(n_bytes)) return;
     content->set(Slot::Content::State::kAbsent, nullptr);
     ++n_evictions_;
@@ -334,12 +355,12 @@ void Devices::evict_idle(std::uint64_t n_bytes) {
 }
 
 /// On the device with the most room.
-Device::MadePart Devices::make_part(const qv_part_shape& shape) {
+Device::MadePart Devices::make_part(const qv_part_shape& shape, Placing placing) {
   std::erase_if(loaded_, [](const auto& loaded) {
     const auto content = loaded.lock();
     return content == nullptr || !content->is_present();
   });
-  if (!has_room(bytes_of(shape))) evict_idle(bytes_of(shape));
+  if (!has_room(bytes_of(shape))) evict(bytes_of(shape), placing);
   const auto& device = *std::ranges::max_element(
       devices_, {}, [](const auto& d) { return d->is_lost() ? 0 : d->free_bytes(); });
   return device->make_part(shape);
@@ -347,7 +368,7 @@ Device::MadePart Devices::make_part(const qv_part_shape& shape) {
 
 template <class Rows>
 void Devices::load(Loading& loading, const Rows& rows) {
-  auto [part, is_refused] = make_part(shape_of(rows));
+  auto [part, is_refused] = make_part(shape_of(rows), loading.content->placing());
   if (is_refused) loading.end = Slot::Content::State::kNoCodes;
   if (part == nullptr) return;
   const Filled filled = fill(*part, rows);
@@ -370,7 +391,8 @@ bool Devices::post_load(const std::shared_ptr<Slot::Content>& content, const Row
 }
 
 template <class Rows>
-std::shared_ptr<const Part> Devices::part_for(Slot& slot, const Rows& rows, Fallback& why) {
+std::shared_ptr<const Part> Devices::part_for(Slot& slot, const Rows& rows, Fallback& why,
+                                              bool is_placed) {
   using State = Slot::Content::State;
   // Every search comes here: none of them writes what others read.
   if (slot.min_bytes_ != options_.min_bytes) slot.min_bytes_ = options_.min_bytes;
@@ -392,7 +414,7 @@ std::shared_ptr<const Part> Devices::part_for(Slot& slot, const Rows& rows, Fall
     why = Fallback::kMemory;
     // The loader may make room, but need not be asked by each query.
     const std::int64_t now = now_ms();
-    if (now < next_eviction_ms_) return nullptr;
+    if (now < next_eviction_ms_ && !is_placed) return nullptr;
     next_eviction_ms_ = now + kEvictionIntervalMs;
   }
   // The loader needs the lock to note the end, so it cannot do so before the begin is noted.
@@ -425,6 +447,30 @@ void Devices::want_part(Slot& slot, const Rows& rows) {
 void Devices::want(Slot& slot, const CodeLists& lists) { want_part(slot, lists); }
 void Devices::want(Slot& slot, const ByteCodes& codes) { want_part(slot, codes); }
 void Devices::want(Slot& slot, const ImpactRuns& runs) { want_part(slot, runs); }
+
+template <class Rows>
+void Devices::place_part(Slot& slot, const Rows& rows, Placing placing) {
+  slot.content()->place(placing);
+  if (placing != Placing::kAlways || !is_useful() || most_bytes(rows) < options_.min_bytes) return;
+  Fallback why = Fallback::kLoading;
+  static_cast<void>(part_for(slot, rows, why, true));
+}
+
+void Devices::place(Slot& slot, const DenseRows& rows, Placing placing) {
+  place_part(slot, rows, placing);
+}
+void Devices::place(Slot& slot, const Documents& documents, Placing placing) {
+  place_part(slot, documents, placing);
+}
+void Devices::place(Slot& slot, const CodeLists& lists, Placing placing) {
+  place_part(slot, lists, placing);
+}
+void Devices::place(Slot& slot, const ByteCodes& codes, Placing placing) {
+  place_part(slot, codes, placing);
+}
+void Devices::place(Slot& slot, const ImpactRuns& runs, Placing placing) {
+  place_part(slot, runs, placing);
+}
 
 Result<BestCodes> Devices::scan_lists(Slot& slot, const CodeLists& lists,
                                       std::span<const ListQuery> queries, const Cancel& cancel) {

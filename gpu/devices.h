@@ -23,6 +23,7 @@
 #include "base/views.h"
 #include "gpu/abi.h"
 #include "gpu/device.h"
+#include "gpu/placing.h"
 #include "gpu/slot.h"
 #include "kernels/codes/codes.h"
 #include "kernels/similarity.h"
@@ -230,6 +231,13 @@ class Devices {
   void want(Slot& slot, const CodeLists& lists);
   void want(Slot& slot, const ByteCodes& codes);
   void want(Slot& slot, const ImpactRuns& runs);
+  /// Puts the setting of a field in force for what it has: kAlways also wants it now, kNever takes
+  /// it off its device. What is too small for any search stays on the CPU.
+  void place(Slot& slot, const DenseRows& rows, Placing placing);
+  void place(Slot& slot, const Documents& documents, Placing placing);
+  void place(Slot& slot, const CodeLists& lists, Placing placing);
+  void place(Slot& slot, const ByteCodes& codes, Placing placing);
+  void place(Slot& slot, const ImpactRuns& runs, Placing placing);
   /// The best codes of lists, with the estimates that `CodeKernels::scan` gives.
   [[nodiscard]] Result<BestCodes> scan_lists(Slot& slot, const CodeLists& lists,
                                              std::span<const ListQuery> queries,
@@ -275,14 +283,20 @@ class Devices {
   [[nodiscard]] bool post_load(const std::shared_ptr<Slot::Content>& content, const Rows& rows);
   template <class Rows>
   void load(Loading& loading, const Rows& rows);
-  [[nodiscard]] Device::MadePart make_part(const qv_part_shape& shape);
-  [[nodiscard]] bool may_get_room(std::uint64_t n_bytes, std::int64_t unused_since) const;
+  [[nodiscard]] Device::MadePart make_part(const qv_part_shape& shape, Placing placing);
+  using Contents = std::vector<std::shared_ptr<Slot::Content>>;
+  [[nodiscard]] Contents evictable(Placing newcomer) const;
+  [[nodiscard]] bool may_get_room(std::uint64_t n_bytes, const Contents& contents) const;
   [[nodiscard]] bool has_room(std::uint64_t n_bytes) const;
-  void evict_idle(std::uint64_t n_bytes);
+  void evict(std::uint64_t n_bytes, Placing newcomer);
   template <class Rows>
   void want_part(Slot& slot, const Rows& rows);
   template <class Rows>
-  [[nodiscard]] std::shared_ptr<const Part> part_for(Slot& slot, const Rows& rows, Fallback& why);
+  void place_part(Slot& slot, const Rows& rows, Placing placing);
+  /// `is_placed`: wanted by a setting, not by one of many searches.
+  template <class Rows>
+  [[nodiscard]] std::shared_ptr<const Part> part_for(Slot& slot, const Rows& rows, Fallback& why,
+                                                     bool is_placed = false);
   template <class Job>
   [[nodiscard]] Result<typename Job::Answers> find(Slot& slot, const typename Job::Rows& rows,
                                                    std::span<const typename Job::Query> queries,

@@ -27,7 +27,8 @@
 
 namespace quiver::gpu {
 class Devices;
-}
+enum class Placing : std::uint8_t;
+}  // namespace quiver::gpu
 
 namespace quiver::index {
 
@@ -126,6 +127,8 @@ class Searcher {
   [[nodiscard]] virtual bool is_on_device(std::size_t /*n_allowed*/) const { return false; }
   /// True if a device helps with groups of such searches by the index now.
   [[nodiscard]] virtual bool is_index_on_device(std::size_t /*n_allowed*/) const { return false; }
+  /// Puts in force whether devices shall hold what searches read. The default does nothing.
+  virtual void place(gpu::Devices& /*devices*/, gpu::Placing /*placing*/) const {}
   [[nodiscard]] virtual MemoryUse memory() const = 0;
   /// Each row with a vector once, similar ones near one another: searches for them in this order
   /// read the same memory. Empty: no such order is known.

@@ -460,7 +460,7 @@ class CollectionImpl::Planned final : public PlannedQuery {
         query_(std::move(query)),
         config_(collection_->config()),
         snapshot_(collection_->snapshot(*config_, query_.shards)),
-        cost_(snapshot_ ? estimate_cost(*snapshot_, query_, config_->indexes) : QueryCost()),
+        cost_(snapshot_ ? estimate_cost(*snapshot_, query_, *config_) : QueryCost()),
         plan_(query_) {}
 
   [[nodiscard]] const Query& query() const override { return query_; }
@@ -486,7 +486,7 @@ std::shared_ptr<const PlannedQuery> CollectionImpl::plan(Query query) const {
 Result<std::vector<Record>> CollectionImpl::query(const Query& query, const Cancel& cancel) const {
   const auto config = config_.load();
   QV_TRY(const Snapshot now, snapshot(*config, query.shards));
-  return run(query, Plan(query), estimate_cost(now, query), now, config, cancel);
+  return run(query, Plan(query), estimate_cost(now, query, *config), now, config, cancel);
 }
 
 SearchEnvironment CollectionImpl::searching(const Snapshot& now,
@@ -534,7 +534,7 @@ Result<std::vector<std::vector<Record>>> CollectionImpl::query_batch(std::span<c
     for (const auto& query : queries) {
       QV_TRY(const Snapshot now, at.select(query.shards));
       QV_TRY(answers.emplace_back(),
-             run(query, Plan(query), estimate_cost(now, query), now, config, cancel));
+             run(query, Plan(query), estimate_cost(now, query, *config), now, config, cancel));
     }
     return answers;
   }
@@ -576,7 +576,7 @@ Result<FoundPoints> CollectionImpl::find(const Query& search, RowParts wanted,
                                          const Cancel& cancel) const {
   const auto config = config_.load();
   QV_TRY(const Snapshot now, snapshot(*config, search.shards));
-  Executor* executor = estimate_cost(now, search).is_parallel() ? &compute_ : nullptr;
+  Executor* executor = estimate_cost(now, search, *config).is_parallel() ? &compute_ : nullptr;
   index::WorkCounters work;
   const auto environment = searching(now, config, cancel, executor, work);
   auto found = find_points(environment, search, wanted);
@@ -621,7 +621,7 @@ Result<std::vector<PointGroup>> CollectionImpl::groups(const GroupsQuery& query,
                                                        const Cancel& cancel) const {
   const auto config = config_.load();
   QV_TRY(const Snapshot now, snapshot(*config, query.query.shards));
-  Executor* executor = estimate_cost(now, query.query).is_parallel() ? &compute_ : nullptr;
+  Executor* executor = estimate_cost(now, query.query, *config).is_parallel() ? &compute_ : nullptr;
   index::WorkCounters work;
   auto groups = find_groups(searching(now, config, cancel, executor, work), query);
   search_work_.add(work);

@@ -22,10 +22,8 @@ constexpr std::string_view kDraftEnding = ".tmp";
 constexpr std::string_view kTypeName = "type";
 
 const VectorIndexConfig& config_of(const FieldSchema& field, const IndexPolicy& policy) {
-  static const VectorIndexConfig usual;
-  if (policy.fields == nullptr) return usual;
-  const auto found = policy.fields->find(field.name);
-  return found == policy.fields->end() ? usual : found->second;
+  static const VectorIndexConfigs none;
+  return find_vector_index(policy.fields != nullptr ? *policy.fields : none, field.name);
 }
 
 /// The type that the user asks for by name: nullptr if none, kInvalidArgument if it is no index of
@@ -180,6 +178,8 @@ Result<> write_index(const SegmentData& data, std::size_t field, const IndexSpec
   const auto queries =
       build.queries != nullptr ? build.queries->sample(field) : index::QuerySample();
   const auto former = directory.open_subdirectory(index_directory(field, spec));
+  const bool may_use_devices =
+      config_of(data.fields[field].schema, build.policy).on_gpu != gpu::Placing::kNever;
   const index::BuildContext context{build.executor,
                                     build.cancel,
                                     kSeed,
@@ -187,7 +187,7 @@ Result<> write_index(const SegmentData& data, std::size_t field, const IndexSpec
                                     &queries,
                                     predecessor_of(build.inputs, field, spec),
                                     former ? former->get() : nullptr,
-                                    build.devices};
+                                    may_use_devices ? build.devices : nullptr};
   Draft draft(directory, index_directory(field, spec));
   QV_TRY(auto files, draft.begin());
   const auto mapped =

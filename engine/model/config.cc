@@ -93,11 +93,15 @@ Value to_value(const KeyValues& values) {
 Value to_value(const VectorIndexConfigs& configs) {
   Array array;
   for (const auto& [field, config] : configs) {
-    array.push_back(Value(Object{{"field", Value(field)},
-                                 {"enabled", Value(config.enabled)},
-                                 {"min_bytes", optional_number(config.min_bytes)},
-                                 {"build", to_value(config.build)},
-                                 {"given", to_value(config.given)}}));
+    Object object{{"field", Value(field)},
+                  {"enabled", Value(config.enabled)},
+                  {"min_bytes", optional_number(config.min_bytes)},
+                  {"build", to_value(config.build)},
+                  {"given", to_value(config.given)}};
+    if (config.on_gpu != gpu::Placing::kAuto) {
+      object.emplace_back("on_gpu", Value(std::string(to_string(config.on_gpu))));
+    }
+    array.push_back(Value(std::move(object)));
   }
   return Value(std::move(array));
 }
@@ -286,6 +290,17 @@ Result<KeyValues> read_key_values(const Value* object) {
 }
 
 /// Older configurations have none.
+/// Servers that knew no devices did not store it.
+Result<gpu::Placing> read_placing(ObjectReader& member) {
+  if (member.find("on_gpu") == nullptr) return gpu::Placing::kAuto;
+  std::string name;
+  member.read("on_gpu", name);
+  QV_TRY(member.status());
+  const auto placing = gpu::placing_of(name);
+  if (!placing) return fail(Code::kDataLoss, fmt::format("on_gpu is `{}`", name));
+  return *placing;
+}
+
 Result<VectorIndexConfigs> read_vector_indexes(ObjectReader& reader) {
   VectorIndexConfigs configs;
   if (reader.find("vector_indexes") == nullptr) return configs;
@@ -303,6 +318,7 @@ Result<VectorIndexConfigs> read_vector_indexes(ObjectReader& reader) {
     if (const auto* given = member.find("given")) {
       QV_TRY(config.given, read_key_values(given));
     }
+    QV_TRY(config.on_gpu, read_placing(member));
     configs[std::move(field)] = std::move(config);
   }
   return configs;
@@ -519,6 +535,13 @@ void drop_field(CollectionConfig& config, std::string_view name) {
     config.fields[i].name = fmt::format("{}{}", kDroppedMark, i);
     return;
   }
+}
+
+const VectorIndexConfig& find_vector_index(const VectorIndexConfigs& configs,
+                                           std::string_view field) {
+  static const VectorIndexConfig usual;
+  const auto found = configs.find(field);
+  return found == configs.end() ? usual : found->second;
 }
 
 const RecallTable* find_recall(const CollectionConfig& config, std::string_view field) {

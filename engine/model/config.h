@@ -17,6 +17,7 @@
 #include "engine/model/shard_key.h"
 #include "engine/model/strict_mode.h"
 #include "engine/model/text_vectors.h"
+#include "gpu/placing.h"
 #include "payload/schema.h"
 
 namespace quiver::engine {
@@ -55,11 +56,15 @@ struct VectorIndexConfig {
   std::optional<std::uint64_t> min_bytes;  ///< replaces `OptimizerConfig::index_min_bytes`
   KeyValues build;                         ///< build parameters of the field's index type
   KeyValues given;  ///< parameters set by name; they take precedence over `build`
+  gpu::Placing on_gpu = gpu::Placing::kAuto;
 
   bool operator==(const VectorIndexConfig&) const = default;
 };
 /// By the name of the field.
 using VectorIndexConfigs = std::map<std::string, VectorIndexConfig, std::less<>>;
+/// That of a field; the usual one if it has none.
+[[nodiscard]] const VectorIndexConfig& find_vector_index(const VectorIndexConfigs& configs,
+                                                         std::string_view field);
 
 /// Points expire so many seconds after the moment under `key`: a datetime, or whole seconds since
 /// the epoch. Points without such a value never do.

@@ -64,14 +64,17 @@ std::size_t count_allowed(const Segment& segment, std::size_t field,
 
 /// Whether a device that has the rows, or the index, answers the query. `is_scan`: by a look at
 /// all rows. `n_allowed`: rows with a vector that may be hits.
-bool is_for_device(const Segment& segment, std::size_t field, const Query& query, bool is_scan,
-                   std::size_t n_allowed) {
+bool is_for_device(const CollectionConfig& config, const Segment& segment, std::size_t field,
+                   const Query& query, bool is_scan, std::size_t n_allowed) {
   // Indexes rank more rows than are wanted, and a device ranks no more than kMaxHits.
   constexpr std::uint64_t kMostByIndex = 200;
   if (query.params.device == DeviceChoice::kCpu) return false;
   const SegmentData& data = *segment.data;
   const auto& searcher = *data.searchers[field];
-  const bool is_sparse = data.fields[field].schema.kind == FieldKind::kSparse;
+  const auto& schema = data.fields[field].schema;
+  const auto& index = find_vector_index(config.vector_indexes, schema.name);
+  if (index.on_gpu == gpu::Placing::kNever) return false;
+  const bool is_sparse = schema.kind == FieldKind::kSparse;
   const bool ranks_few =
       n_ranked(query) <= kMostByIndex && query.params.index.empty() && !query.params.oversampling;
   if ((!is_scan || is_sparse) && !ranks_few) return false;
@@ -84,7 +87,7 @@ bool is_for_device(const Segment& segment, std::size_t field, const Query& query
 }
 
 /// Without prefetches. `predicate`: what says how many rows a device compares; nullptr: all.
-ReadBytes read_bytes(const Snapshot& snapshot, const Query& query,
+ReadBytes read_bytes(const CollectionConfig& config, const Snapshot& snapshot, const Query& query,
                      const payload::Predicate* predicate = nullptr) {
   ReadBytes bytes;
   const std::uint64_t n_vectors = std::max<std::uint64_t>(1, vectors_of(query.kind).size());
@@ -109,7 +112,7 @@ ReadBytes read_bytes(const Snapshot& snapshot, const Query& query,
       bytes.vectors += n;
       const bool is_scan = compares_all_rows(data, f, query.params);
       if (is_scan) bytes.scanned += n;
-      if (is_for_device(*segment, f, query, is_scan, n_allowed)) bytes.on_device += n;
+      if (is_for_device(config, *segment, f, query, is_scan, n_allowed)) bytes.on_device += n;
     }
   }
   return bytes;
@@ -165,21 +168,23 @@ std::uint64_t highlighted_bytes(const Snapshot& snapshot, const Query& query) {
   return kBytesPerAnalyzedByte * payload_bytes_of(snapshot, static_cast<double>(query.limit));
 }
 
-ReadBytes read_bytes_of_tree(const Snapshot& snapshot, const Query& query) {
-  ReadBytes bytes = read_bytes(snapshot, query);
+ReadBytes read_bytes_of_tree(const CollectionConfig& config, const Snapshot& snapshot,
+                             const Query& query) {
+  ReadBytes bytes = read_bytes(config, snapshot, query);
   bytes.payload += scored_payload_bytes(snapshot, query);
-  for (const auto& prefetch : query.prefetch) bytes += read_bytes_of_tree(snapshot, prefetch);
+  for (const auto& prefetch : query.prefetch)
+    bytes += read_bytes_of_tree(config, snapshot, prefetch);
   return bytes;
 }
 
 /// The same with a filter, of which the CPU shares none. `n`: without it.
-std::size_t most_filtered(const Snapshot& snapshot, const Query& query, FieldKind kind,
-                          std::span<const payload::FieldIndex> indexes, std::size_t n) {
+std::size_t most_filtered(const CollectionConfig& config, const Snapshot& snapshot,
+                          const Query& query, FieldKind kind, std::size_t n) {
   const bool has_target = !query.params.target.is_none();
   if (n != QueryCost::kMostOnDevice || has_target) return 1;
-  const auto predicate = payload::compile(*query.filter, indexes);
+  const auto predicate = payload::compile(*query.filter, config.indexes);
   if (!predicate) return 1;  // the search says what is wrong
-  n = most_together(read_bytes(snapshot, query, predicate->get()), kind, query);
+  n = most_together(read_bytes(config, snapshot, query, predicate->get()), kind, query);
   if (n != QueryCost::kMostOnDevice) return 1;
   n = most_filtered_together(snapshot);
   return n > QueryCost::kMostOnCpu ? n : 1;
@@ -188,14 +193,14 @@ std::size_t most_filtered(const Snapshot& snapshot, const Query& query, FieldKin
 }  // namespace
 
 QueryCost estimate_cost(const Snapshot& snapshot, const Query& query,
-                        std::span<const payload::FieldIndex> indexes) {
-  const ReadBytes bytes = read_bytes_of_tree(snapshot, query);
+                        const CollectionConfig& config) {
+  const ReadBytes bytes = read_bytes_of_tree(config, snapshot, query);
   QueryCost cost;
   cost.read_bytes = bytes.payload + bytes.vectors + highlighted_bytes(snapshot, query);
   if (!is_plain_nearest(query)) return cost;
   const FieldKind kind = kind_of_field(snapshot, query);
   std::size_t n = most_together(bytes, kind, query);
-  if (query.filter) n = most_filtered(snapshot, query, kind, indexes, n);
+  if (query.filter) n = most_filtered(config, snapshot, query, kind, n);
   cost.can_share_pass = n > 1;
   if (cost.can_share_pass) cost.most_together = n;
   return cost;

@@ -20,6 +20,7 @@ constexpr auto kCompactIdle = std::chrono::seconds(1);
 
 void Maintenance::start_due_jobs() noexcept {
   parts_.memory.start();
+  parts_.on_devices.update();
   if (common_.closed || !parts_.status.may_retry()) return;
   const auto started = guarded([this]() -> Result<> {
     start_jobs();

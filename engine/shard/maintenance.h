@@ -9,6 +9,7 @@
 #include "engine/shard/column_builds.h"
 #include "engine/shard/index_work.h"
 #include "engine/shard/rewrite.h"
+#include "engine/shard/state/device_placing.h"
 #include "engine/shard/state/dropped_vectors.h"
 #include "engine/shard/state/manifest_writer.h"
 #include "engine/shard/state/memory_placing.h"
@@ -31,6 +32,7 @@ class Maintenance {
     IndexWork& indexes;
     Rewrites& rewrites;
     MemoryPlacing& memory;
+    DevicePlacing& on_devices;
     DroppedVectors& dropped;
     const BulkLoad& bulk;
   };

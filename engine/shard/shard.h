@@ -29,6 +29,7 @@
 #include "engine/shard/rewrite.h"
 #include "engine/shard/shard_context.h"
 #include "engine/shard/shard_links.h"
+#include "engine/shard/state/device_placing.h"
 #include "engine/shard/state/dropped_vectors.h"
 #include "engine/shard/state/manifest_writer.h"
 #include "engine/shard/state/memory_placing.h"
@@ -147,6 +148,7 @@ class Shard {
   SegmentTable table_{common_};
   ManifestWriter manifest_{common_, table_};
   MemoryPlacing memory_{common_, table_};
+  DevicePlacing on_devices_{common_, table_, context_.devices};
   DroppedVectors dropped_{common_};
   WorkStatus status_{common_, table_, context_.choose_index};
   /// Local, unless the collection is replicated.
@@ -159,9 +161,9 @@ class Shard {
   IndexWork indexes_{common_, context_, table_, status_, [this] { maintenance_.start_due_jobs(); }};
   Rewrites rewrites_;
   BulkLoad bulk_;
-  Maintenance maintenance_{
-      common_,
-      {table_, manifest_, status_, columns_, indexes_, rewrites_, memory_, dropped_, bulk_}};
+  Maintenance maintenance_{common_,
+                           {table_, manifest_, status_, columns_, indexes_, rewrites_, memory_,
+                            on_devices_, dropped_, bulk_}};
   RowRecovery rows_{common_, table_};
   Damage damage_{common_, table_,   status_,
                  rows_,   columns_, [this] { maintenance_.start_due_jobs(); }};

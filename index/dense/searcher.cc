@@ -355,6 +355,12 @@ bool DenseSearcher::is_index_on_device(std::size_t n_allowed) const {
          on_device_.do_pay(files_.lists.bytes_per_search());
 }
 
+/// What searches read first, in case there is not room for all.
+void DenseSearcher::place(gpu::Devices& devices, gpu::Placing placing) const {
+  if (!files_.graph && files_.trial.effort != 0) on_device_.place(devices, placing);
+  flat_.place(devices, placing);
+}
+
 std::uint64_t DenseSearcher::bytes_per_search() const {
   if (files_.trial.effort == 0) return flat_.bytes_per_search();
   if (!files_.graph) return files_.lists.bytes_per_search();

@@ -34,20 +34,27 @@ std::vector<Asked> asked_of(Queries queries) {
   return asked;
 }
 
+gpu::DenseRows rows_of(const FieldColumn& column) {
+  const auto& values = column.dense();
+  return {values.bytes, values.rows(), similarity_of(column.schema.metric)};
+}
+
+gpu::Documents documents_of(const FieldColumn& column) {
+  const auto& values = column.multi();
+  return {values.tokens.bytes, values.tokens.rows(), values.offsets};
+}
+
 Result<gpu::RowLists> find_rows(Queries queries, const FieldColumn& column, gpu::Slot& slot,
                                 const SearchContext& context) {
-  const auto& values = column.dense();
-  const gpu::DenseRows rows{values.bytes, values.rows(), similarity_of(column.schema.metric)};
-  return context.devices->find_best(slot, rows, asked_of<gpu::DenseQuery>(queries), context.cancel,
-                                    context.executor);
+  return context.devices->find_best(slot, rows_of(column), asked_of<gpu::DenseQuery>(queries),
+                                    context.cancel, context.executor);
 }
 
 Result<gpu::RowLists> find_documents(Queries queries, const FieldColumn& column, gpu::Slot& slot,
                                      const SearchContext& context) {
-  const auto& values = column.multi();
-  const gpu::Documents documents{values.tokens.bytes, values.tokens.rows(), values.offsets};
-  return context.devices->find_best(slot, documents, asked_of<gpu::DocumentQuery>(queries),
-                                    context.cancel, context.executor);
+  return context.devices->find_best(slot, documents_of(column),
+                                    asked_of<gpu::DocumentQuery>(queries), context.cancel,
+                                    context.executor);
 }
 
 std::size_t bytes_of_row(const FieldColumn& column, std::uint32_t row) {
@@ -100,6 +107,15 @@ bool has_device_form(const FieldSchema& schema) {
       break;
   }
   return false;
+}
+
+void place_on_device(const FieldColumn& column, gpu::Slot& slot, gpu::Devices& devices,
+                     gpu::Placing placing) {
+  if (column.schema.kind == FieldKind::kDense) {
+    devices.place(slot, rows_of(column), placing);
+  } else {
+    devices.place(slot, documents_of(column), placing);
+  }
 }
 
 Result<std::vector<FilteredQuery>> search_on_device(std::vector<FilteredQuery> queries,

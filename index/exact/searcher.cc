@@ -151,6 +151,10 @@ Result<> FlatSearcher::search_filtered(std::span<const FilteredQuery> queries,
   return Searcher::search_filtered(left, params, on_cpu, work);
 }
 
+void FlatSearcher::place(gpu::Devices& devices, gpu::Placing placing) const {
+  if (has_device_form(column_.schema)) place_on_device(column_, on_device_, devices, placing);
+}
+
 /// By the bytes of the rows, as `Devices` decides.
 bool FlatSearcher::is_on_device(std::size_t n_allowed) const {
   std::uint64_t n_bytes = 0;

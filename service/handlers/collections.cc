@@ -344,7 +344,7 @@ void add_collection_routes(Routes& routes) {
   add(Method::kGet, "/v1/collections/{collection_name}/indexes", Access::kRead,
       answer_segment_indexes);
   change(Method::kPatch, "/v1/collections/{collection_name}/indexes", Access::kManage,
-         patch_config<json::IndexBuildPatch>);
+         patch_config<json::VectorIndexPatch>);
 }
 
 void add_alias_routes(Routes& routes) {

@@ -115,7 +115,9 @@ Result<> apply_vector_indexes(CollectionConfig& config) {
     if (engine::is_dropped(field)) continue;
     VectorIndexConfig index;
     if (field.kind != FieldKind::kSparse) index = index_config(wire, field, config.optimizer);
-    index.given = std::move(before[field.name].given);
+    auto& old = before[field.name];
+    index.given = std::move(old.given);
+    index.on_gpu = old.on_gpu;
     if (index != VectorIndexConfig()) config.vector_indexes[field.name] = std::move(index);
   }
   return {};

@@ -165,6 +165,41 @@ def test_a_query_says_where_it_is_searched(new_server):
     assert unknown.status == 400 and "params.device" in unknown.text and "`gpu`" in unknown.text
 
 
+def test_a_field_says_whether_devices_hold_it(new_server):
+    """`on_gpu`: always there, also after a restart, without a search; or never."""
+    server = new_server(env=SEALED | EMULATED).start()
+    fill(server)
+
+    def place(**fields):
+        return server.request("PATCH", "/v1/collections/c/indexes", {"on_gpu": fields})
+
+    def n_parts():
+        return gpu(server)["devices"][0]["resident_parts"]
+
+    assert n_parts() == 0
+    assert place(dot="always").result is True
+    assert comes_true(lambda: n_parts() > 0), gpu(server)
+    server.stop()
+    server.start()
+    assert server.request("GET", "/v1/collections/c/indexes").result["on_gpu"] == {"dot": "always"}
+    assert comes_true(lambda: n_parts() > 0), gpu(server)
+    wanted = asks_for(server, "cpu", exact=True).result
+    assert comes_true(lambda: asks_for(server, "gpu", exact=True).result == wanted), gpu(server)
+    assert place(dot="never").result is True
+    assert comes_true(lambda: n_parts() == 0), gpu(server)
+    assert asks_for(server, "auto", exact=True).result == wanted
+    refused = asks_for(server, "gpu", exact=True)
+    assert refused.status == 503 and "its `on_gpu` is `never`" in refused.text
+    assert n_parts() == 0
+    unknown = place(dot="sometimes")
+    assert unknown.status == 400 and "on_gpu.dot" in unknown.text and "`always`" in unknown.text
+    absent = place(nosuch="always")
+    assert absent.status == 400 and "nosuch" in absent.text
+    assert place(dot=None).result is True
+    assert server.request("GET", "/v1/collections/c/indexes").result["on_gpu"] == {}
+    assert comes_true(lambda: asks_for(server, "gpu", exact=True).result == wanted), gpu(server)
+
+
 def test_many_clients_at_once(new_server):
     plain, device = new_server(env=SEALED).start(), new_server(env=SEALED | EMULATED).start()
     for server in (plain, device):

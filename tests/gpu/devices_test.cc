@@ -371,6 +371,97 @@ TEST(Devices, RowsThatCouldNeverFitMakeNoOthersGiveWay) {
   EXPECT_TRUE(slots[0].is_on_device());
 }
 
+/// Three indexes of which two fit, the first one with a setting.
+class Placings : public ::testing::Test {
+ protected:
+  Placings() {
+    Options options;
+    options.memory_bytes = 150 * (64 + sizeof(qv_row));
+    devices_ = open_emulated("emulated", options);
+    Random random(30);
+    for (int i = 0; i < 3; ++i) {
+      rows_.push_back(random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random));
+    }
+  }
+  void place(int i, Placing placing) {
+    devices_->place(slots_[i], rows_[i], placing);
+    devices_->wait_for_loading();
+  }
+  /// Whether a device answers, after a search that wanted it.
+  bool is_answered(int i) {
+    return find(*devices_, slots_[i], rows_[i], {{1, 2, 3, 4}}, 3)[0].has_value();
+  }
+
+  std::unique_ptr<Devices> devices_;
+  std::vector<DenseRows> rows_;
+  Slot slots_[3];
+};
+
+TEST_F(Placings, WhatIsAlwaysThereIsThereBeforeASearch) {
+  place(0, Placing::kAlways);
+  EXPECT_TRUE(slots_[0].is_on_device());
+  place(0, Placing::kAlways);
+  EXPECT_EQ(devices_->report().devices[0].n_parts, 1U);
+}
+
+/// None of them was idle for a minute.
+TEST_F(Placings, OthersGiveWayToItAndItGivesWayToNone) {
+  EXPECT_TRUE(is_answered(1));
+  EXPECT_TRUE(is_answered(2));
+  place(0, Placing::kAlways);
+  EXPECT_TRUE(slots_[0].is_on_device());
+  EXPECT_EQ(devices_->report().n_evictions, 1U);
+  place(1, Placing::kAlways);
+  EXPECT_TRUE(slots_[1].is_on_device());
+  EXPECT_FALSE(slots_[2].is_on_device());
+  EXPECT_FALSE(is_answered(2));
+  place(2, Placing::kAlways);
+  EXPECT_FALSE(slots_[2].is_on_device());
+  EXPECT_TRUE(is_answered(0));
+  EXPECT_TRUE(is_answered(1));
+}
+
+TEST_F(Placings, WithoutASettingItGivesWayAgain) {
+  place(0, Placing::kAlways);
+  place(1, Placing::kAlways);
+  place(0, Placing::kAuto);
+  EXPECT_TRUE(slots_[0].is_on_device());
+  place(2, Placing::kAlways);
+  EXPECT_TRUE(slots_[2].is_on_device());
+  EXPECT_FALSE(slots_[0].is_on_device());
+}
+
+TEST_F(Placings, WhatIsNeverThereGoesAndMayComeBack) {
+  EXPECT_TRUE(is_answered(0));
+  place(0, Placing::kNever);
+  EXPECT_FALSE(slots_[0].is_on_device());
+  EXPECT_EQ(devices_->report().devices[0].resident_bytes, 0U);
+  EXPECT_FALSE(is_answered(0)) << "a search that began before the change";
+  place(0, Placing::kAuto);
+  EXPECT_FALSE(slots_[0].is_on_device());
+  EXPECT_TRUE(is_answered(0));
+}
+
+/// In whatever order the loader and the change come.
+TEST_F(Placings, AChangeMeetsRowsOnTheirWay) {
+  const Cancel cancel;
+  const std::vector<float> query = {1, 2, 3, 4};
+  for (int i = 0; i < 50; ++i) {
+    devices_->place(slots_[0], rows_[0], Placing::kAlways);
+    devices_->place(slots_[0], rows_[0], Placing::kNever);
+    devices_->wait_for_loading();
+    ASSERT_FALSE(slots_[0].is_on_device());
+    ASSERT_EQ(devices_->report().devices[0].n_parts, 0U);
+  }
+}
+
+TEST(Placing, HasNames) {
+  for (const Placing placing : {Placing::kAuto, Placing::kAlways, Placing::kNever}) {
+    EXPECT_EQ(placing_of(to_string(placing)), placing);
+  }
+  EXPECT_EQ(placing_of("sometimes"), std::nullopt);
+}
+
 /// The fourth call makes the part.
 TEST(Devices, RowsThatADeviceCannotHoldAreOfferedOnce) {
   const auto devices = open_emulated("emulated:not@4");

@@ -168,15 +168,23 @@ SearchParams settled(const SearchEnvironment& environment, const FieldSearch& se
   return params;
 }
 
+/// Whether the setting of the field keeps it off devices.
+bool is_kept_off(const SearchEnvironment& environment, const FieldSchema& schema) {
+  return find_vector_index(environment.config.vector_indexes, schema.name).on_gpu ==
+         gpu::Placing::kNever;
+}
+
 gpu::Devices* devices_for(const SearchEnvironment& environment, const SegmentData& data,
-                          const SearchParams& params) {
-  return data.sealed && params.device != DeviceChoice::kCpu ? environment.devices : nullptr;
+                          const FieldSchema& schema, const SearchParams& params) {
+  if (!data.sealed || params.device == DeviceChoice::kCpu) return nullptr;
+  return is_kept_off(environment, schema) ? nullptr : environment.devices;
 }
 
 /// True if a query wants a device and none has what it searches.
 bool lacks_device(const SearchEnvironment& environment, const SegmentData& data, std::size_t field,
                   const SearchParams& params, const SegmentFilters& filters) {
   if (params.device != DeviceChoice::kGpu || !data.sealed) return false;
+  if (is_kept_off(environment, data.fields[field].schema)) return true;
   if (environment.devices == nullptr || !environment.devices->is_useful()) return true;
   const auto& searcher = *data.searchers[field];
   const bool is_scan = compares_all_rows(data, field, params);
@@ -188,7 +196,12 @@ bool lacks_device(const SearchEnvironment& environment, const SegmentData& data,
 
 Error no_device(const SearchEnvironment& environment, const FieldSearch& search,
                 const SegmentData& data) {
-  const std::string& name = data.fields[search.field].schema.name;
+  const auto& schema = data.fields[search.field].schema;
+  if (is_kept_off(environment, schema)) {
+    return Error(
+        Code::kUnavailable,
+        fmt::format("the field `{}` is searched by the CPU: its `on_gpu` is `never`", schema.name));
+  }
   if (environment.devices == nullptr || !environment.devices->is_useful()) {
     const std::string reason =
         environment.devices == nullptr ? "" : environment.devices->report().reason;
@@ -200,7 +213,7 @@ Error no_device(const SearchEnvironment& environment, const FieldSearch& search,
                fmt::format("a segment of {} points of the field `{}` is not on a device: it is on "
                            "its way, too small, or searched in a way that stays on the CPU "
                            "(GET /v1/gpu)",
-                           data.n_rows, name));
+                           data.n_rows, schema.name));
 }
 
 /// `report`: nullptr if it is not asked for.
@@ -230,9 +243,10 @@ Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environm
   const SearchParams& in_force = own ? *own : search.params;
   const auto of_present = params_for_present(*data.indexes[search.field].type, wanted,
                                              of_own ? *of_own : params, schema, in_force);
-  const index::SearchContext context{
-      environment.cancel, environment.executor, preference(schema.kind, in_force),
-      devices_for(environment, data, in_force), report != nullptr ? &report->ways : nullptr};
+  const index::SearchContext context{environment.cancel, environment.executor,
+                                     preference(schema.kind, in_force),
+                                     devices_for(environment, data, schema, in_force),
+                                     report != nullptr ? &report->ways : nullptr};
   const bool is_refused = lacks_device(environment, data, search.field, in_force, filters);
   QV_TRY(search_index(search, of_present, searcher, context, filters, heaps, work));
   // Only now, as the search has the rows copied to a device.

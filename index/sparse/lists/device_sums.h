@@ -27,6 +27,9 @@ class DeviceSums {
 
   /// Has the lists copied to a device in the background, if that may pay.
   void want(gpu::Devices& devices) const { devices.want(slot_, runs_); }
+  void place(gpu::Devices& devices, gpu::Placing placing) const {
+    devices.place(slot_, runs_, placing);
+  }
   /// True if they are there. Cheap.
   [[nodiscard]] bool are_there() const { return slot_.is_on_device(); }
   /// True if groups of searches that read `n_bytes` each pay.

@@ -146,17 +146,22 @@ using ClusterChange =
 [[nodiscard]] Decoded<access::AuditQuery> decode_audit_query(std::string& body);
 /// `{"tenant": {"key", "max_points"}}`; nullopt for `{"tenant": null}`.
 [[nodiscard]] Decoded<std::optional<engine::TenantQuota>> decode_tenant_quota(std::string& body);
-/// A change of the parameters that vector indexes are built with: `{"build": {field: {name:
-/// value}}}`; null restores the default.
-class IndexBuildPatch {
+/// A change of the parameters that vector indexes are built with, and of what devices hold:
+/// `{"build": {field: {name: value}}, "on_gpu": {field: "auto", "always" or "never"}}`, at least
+/// one of them; null restores the default.
+class VectorIndexPatch {
  public:
-  [[nodiscard]] static Decoded<IndexBuildPatch> decode(std::string& body);
+  [[nodiscard]] static Decoded<VectorIndexPatch> decode(std::string& body);
   /// kInvalidArgument if it names a field that `config` lacks, or a value that the field's index
   /// cannot be built with.
   [[nodiscard]] Result<> apply(engine::CollectionConfig& config) const;
 
  private:
-  std::map<std::string, std::map<std::string, std::optional<ParamValue>>> fields_;
+  struct Change {
+    std::map<std::string, std::optional<ParamValue>> build;
+    std::optional<gpu::Placing> on_gpu;
+  };
+  std::map<std::string, Change> fields_;
 };
 [[nodiscard]] Decoded<payload::FieldIndex> decode_index(std::string& body);
 [[nodiscard]] Decoded<std::vector<engine::AliasAction>> decode_alias_actions(std::string& body);

@@ -38,6 +38,15 @@ void write_given(Writer& out, const engine::VectorIndexConfigs& configs) {
   out.end_object();
 }
 
+void write_placings(Writer& out, const engine::VectorIndexConfigs& configs) {
+  out.key("on_gpu");
+  out.begin_object();
+  for (const auto& [field, config] : configs) {
+    if (config.on_gpu != gpu::Placing::kAuto) out.member(field, to_string(config.on_gpu));
+  }
+  out.end_object();
+}
+
 void write_description(Writer& out, const index::Description& description) {
   out.key("facts");
   out.begin_object();
@@ -114,6 +123,7 @@ void write_segment_indexes(Writer& out, std::span<const engine::SegmentIndexInfo
   }
   out.end_array();
   write_given(out, configs);
+  write_placings(out, configs);
   write_attributes(out, attributes);
   out.end_object();
 }

@@ -29,6 +29,7 @@ TEST(CollectionConfig, ReadsBackAsWritten) {
   config.optimizer.index_min_bytes = 7;
   config.optimizer.max_threads = 0;
   config.vector_indexes["half"].enabled = false;
+  config.vector_indexes["bytes"].on_gpu = gpu::Placing::kNever;
   const auto read = parse_config(to_json(config));
   ASSERT_TRUE(read) << read.error().to_string();
   EXPECT_EQ(*read, config);

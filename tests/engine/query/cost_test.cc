@@ -30,15 +30,15 @@ TEST(EstimateCost, SumsWhatSearchersAndFiltersRead) {
   Query query = nearest_number("dot", 1, 3);
   const std::uint64_t dot = searcher_bytes(world.snapshot, 0);
   ASSERT_GT(dot, 0U);
-  EXPECT_EQ(estimate_cost(world.snapshot, query).read_bytes, dot);
+  EXPECT_EQ(estimate_cost(world.snapshot, query, {}).read_bytes, dot);
   query.filter = only_odd();
   const std::uint64_t filtered = dot + payload_bytes(world.snapshot);
-  EXPECT_EQ(estimate_cost(world.snapshot, query).read_bytes, filtered);
+  EXPECT_EQ(estimate_cost(world.snapshot, query, {}).read_bytes, filtered);
   Query outer = nearest_number("tokens", 1, 3);
   outer.prefetch = {query, nearest_number("nosuch", 1, 3)};
-  EXPECT_EQ(estimate_cost(world.snapshot, outer).read_bytes,
+  EXPECT_EQ(estimate_cost(world.snapshot, outer, {}).read_bytes,
             filtered + searcher_bytes(world.snapshot, 3));
-  EXPECT_EQ(estimate_cost(world.snapshot, Query{}).read_bytes, 0U);
+  EXPECT_EQ(estimate_cost(world.snapshot, Query{}, {}).read_bytes, 0U);
 }
 
 TEST(EstimateCost, AFormulaReadsThePayloadsOfWhatItScores) {
@@ -47,7 +47,9 @@ TEST(EstimateCost, AFormulaReadsThePayloadsOfWhatItScores) {
   query.kind = Formula{};
   query.prefetch = {nearest_number("dot", 1, 3), nearest_number("dot", 2, 1)};
   const std::uint64_t searched = 2 * searcher_bytes(world.snapshot, 0);
-  const auto scored = [&] { return estimate_cost(world.snapshot, query).read_bytes - searched; };
+  const auto scored = [&] {
+    return estimate_cost(world.snapshot, query, {}).read_bytes - searched;
+  };
   EXPECT_EQ(scored(), payload_bytes(world.snapshot) * 4 / 9) << "of 4 of 9 points";
   query.prefetch[0].limit = std::numeric_limits<std::uint64_t>::max();
   EXPECT_EQ(scored(), payload_bytes(world.snapshot));
@@ -56,9 +58,9 @@ TEST(EstimateCost, AFormulaReadsThePayloadsOfWhatItScores) {
 TEST(EstimateCost, HighlightsReadThePayloadsOfTheAnswer) {
   const NumbersWorld world;
   Query query = nearest_number("dot", 1, 3);
-  const std::uint64_t searched = estimate_cost(world.snapshot, query).read_bytes;
+  const std::uint64_t searched = estimate_cost(world.snapshot, query, {}).read_bytes;
   query.highlight.emplace();
-  const auto more = [&] { return estimate_cost(world.snapshot, query).read_bytes - searched; };
+  const auto more = [&] { return estimate_cost(world.snapshot, query, {}).read_bytes - searched; };
   EXPECT_GE(more(), payload_bytes(world.snapshot) / 3) << "3 of 9 points";
   const std::uint64_t of_three = more();
   query.limit = std::numeric_limits<std::uint64_t>::max();
@@ -68,7 +70,7 @@ TEST(EstimateCost, HighlightsReadThePayloadsOfTheAnswer) {
 TEST(EstimateCost, ExactScansOfDenseVectorsCanBeShared) {
   const NumbersWorld world;
   const auto shares = [&](const Query& query) {
-    return estimate_cost(world.snapshot, query).can_share_pass;
+    return estimate_cost(world.snapshot, query, {}).can_share_pass;
   };
   const Query plain = nearest_number("dot", 1, 3);
   EXPECT_TRUE(shares(plain));
@@ -91,12 +93,12 @@ TEST(EstimateCost, APassIsSharedIfMostOfItIsWithoutAnIndex) {
   };
   Query query = nearest_number("dot", 1, 3);
   const auto small = with_index(segments[0]);
-  EXPECT_TRUE(estimate_cost(snapshot_of({small, segments[1]}), query).can_share_pass)
+  EXPECT_TRUE(estimate_cost(snapshot_of({small, segments[1]}), query, {}).can_share_pass)
       << "4 rows with an index, 5 without";
   const auto large = with_index(segments[1]);
-  EXPECT_FALSE(estimate_cost(snapshot_of({segments[0], large}), query).can_share_pass);
+  EXPECT_FALSE(estimate_cost(snapshot_of({segments[0], large}), query, {}).can_share_pass);
   query.params.exact = true;
-  EXPECT_TRUE(estimate_cost(snapshot_of({segments[0], large}), query).can_share_pass);
+  EXPECT_TRUE(estimate_cost(snapshot_of({segments[0], large}), query, {}).can_share_pass);
 }
 
 /// An exact search reads all rows, whatever the index would read.
@@ -119,9 +121,9 @@ TEST(EstimateCost, ExactSearchesOfIndexedFieldsReadAllRows) {
   segments[0].data = std::move(data);
   const Snapshot snapshot = snapshot_of({segments[0]});
   Query query = nearest_number("dot", 1, 3);
-  EXPECT_EQ(estimate_cost(snapshot, query).read_bytes, 10U);
+  EXPECT_EQ(estimate_cost(snapshot, query, {}).read_bytes, 10U);
   query.params.exact = true;
-  EXPECT_EQ(estimate_cost(snapshot, query).read_bytes, 1000U);
+  EXPECT_EQ(estimate_cost(snapshot, query, {}).read_bytes, 1000U);
 }
 
 /// Finds nothing; its rows are on a device.
@@ -151,11 +153,11 @@ Segment on_device(const Segment& segment, std::uint64_t n_bytes, std::size_t fie
 }
 
 TEST(EstimateCost, MoreShareAPassIfNearlyAllRowsAreOnADevice) {
-  const CollectionConfig config = numbers_config();
+  CollectionConfig config = numbers_config();
   const auto segments = NumbersWorld::segments(config);
   Query query = nearest_number("dot", 1, 3);
   const auto most = [&](std::vector<Segment> of) {
-    return estimate_cost(snapshot_of(std::move(of)), query).most_together;
+    return estimate_cost(snapshot_of(std::move(of)), query, config).most_together;
   };
   EXPECT_EQ(most(segments), QueryCost::kMostOnCpu);
   EXPECT_EQ(most({on_device(segments[0], 1), segments[1]}), QueryCost::kMostOnCpu);
@@ -163,7 +165,10 @@ TEST(EstimateCost, MoreShareAPassIfNearlyAllRowsAreOnADevice) {
   query.params.device = DeviceChoice::kCpu;
   EXPECT_EQ(most({on_device(segments[0], 1 << 20), segments[1]}), QueryCost::kMostOnCpu);
   query.params.device = DeviceChoice::kGpu;
-  EXPECT_EQ(most({on_device(segments[0], 1), on_device(segments[1], 1)}), QueryCost::kMostOnDevice);
+  const std::vector both = {on_device(segments[0], 1), on_device(segments[1], 1)};
+  EXPECT_EQ(most(both), QueryCost::kMostOnDevice);
+  config.vector_indexes["dot"].on_gpu = gpu::Placing::kNever;
+  EXPECT_EQ(most(both), QueryCost::kMostOnCpu);
 }
 
 /// The device takes different filters at a time, if they allow enough rows.
@@ -173,7 +178,7 @@ TEST(EstimateCost, SearchesWithAFilterShareAPassOnADeviceOnly) {
   Query query = nearest_number("dot", 1, 3);
   query.filter = only_odd();
   const auto cost = [&](std::vector<Segment> of) {
-    return estimate_cost(snapshot_of(std::move(of)), query, config.indexes);
+    return estimate_cost(snapshot_of(std::move(of)), query, config);
   };
   EXPECT_FALSE(cost(segments).can_share_pass);
   const std::vector<Segment> moved = {on_device(segments[0], 1 << 20), segments[1]};
@@ -202,7 +207,7 @@ TEST(EstimateCost, SearchesByAnIndexShareAJobOnADeviceOnly) {
   };
   Query query = nearest_number("dot", 1, 3);
   const auto shares = [&](bool has_all_rows) {
-    return estimate_cost(snapshot_of({indexed(has_all_rows)}), query).can_share_pass;
+    return estimate_cost(snapshot_of({indexed(has_all_rows)}), query, {}).can_share_pass;
   };
   EXPECT_TRUE(shares(true));
   EXPECT_FALSE(shares(false));
@@ -224,7 +229,8 @@ TEST(EstimateCost, DocumentsOfTokensShareAPassOnADeviceOnly) {
   const auto segments = NumbersWorld::segments(config);
   Query query = nearest_number("tokens", 1, 3);
   const auto cost = [&](std::uint64_t on_first) {
-    return estimate_cost(snapshot_of({on_device(segments[0], on_first, 3), segments[1]}), query);
+    return estimate_cost(snapshot_of({on_device(segments[0], on_first, 3), segments[1]}), query,
+                         {});
   };
   const std::uint64_t on_second = segments[1].data->searchers[3]->bytes_per_search();
   EXPECT_FALSE(cost(20 * on_second).can_share_pass);

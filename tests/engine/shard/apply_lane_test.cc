@@ -63,9 +63,11 @@ class ApplyLaneTest : public ShardParts {
     Rewrites rewrites{common, context, table, manifest, status, [] {}};
     BulkLoad bulk{common, table, manifest, status, queue, {[] {}, [] {}}};
     MemoryPlacing memory{common, table};
+    DevicePlacing on_devices{common, table, nullptr};
     DroppedVectors dropped{common};
     Maintenance maintenance{
-        common, {table, manifest, status, columns, indexes, rewrites, memory, dropped, bulk}};
+        common,
+        {table, manifest, status, columns, indexes, rewrites, memory, on_devices, dropped, bulk}};
     ApplyLane lane{common, table, log, queue, bulk, status, maintenance};
   };
 

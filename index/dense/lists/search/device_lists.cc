@@ -68,6 +68,11 @@ void DeviceLists::want(gpu::Devices& devices) const {
   if (second_) devices.want(second_slot_, second_codes_);
 }
 
+void DeviceLists::place(gpu::Devices& devices, gpu::Placing placing) const {
+  devices.place(lists_slot_, lists_, placing);
+  if (second_) devices.place(second_slot_, second_codes_, placing);
+}
+
 bool DeviceLists::is_worth(const gpu::Devices& devices, std::span<const Probe> probes) const {
   std::uint64_t n_blocks = 0;
   for (const Probe& probe : probes) n_blocks += blocks_of(lists_, probe.list).n;
