@@ -170,25 +170,38 @@ struct Slot::Content {
     MutexLock lock(mutex);
     return part;
   }
-  /// What was loaded for a field that may not be on a device any more goes again.
+  /// What was loaded for a field that no device may hold any more goes again.
   void set(State next, std::shared_ptr<const Part> filled) QV_EXCLUDES(mutex) {
     MutexLock lock(mutex);
     const bool is_unwanted = next == State::kPresent && placing_ == Placing::kNever;
     state = is_unwanted ? State::kAbsent : next;
-    if (is_unwanted) filled.reset();
-    part.swap(filled);
+    if (!is_unwanted) part.swap(filled);
   }
   [[nodiscard]] Placing placing() QV_EXCLUDES(mutex) {
     MutexLock lock(mutex);
     return placing_;
   }
   void place(Placing placing) QV_EXCLUDES(mutex) {
-    std::shared_ptr<const Part> given_up;
+    std::shared_ptr<const Part> freed;  // without the lock
     MutexLock lock(mutex);
     placing_ = placing;
     if (placing != Placing::kNever || state != State::kPresent) return;
     state = State::kAbsent;
-    given_up.swap(part);
+    freed.swap(part);
+  }
+  /// False if there is nothing, or nothing that gives way.
+  [[nodiscard]] bool give_way() QV_EXCLUDES(mutex) {
+    std::shared_ptr<const Part> freed;
+    MutexLock lock(mutex);
+    if (state != State::kPresent || placing_ == Placing::kAlways) return false;
+    state = State::kAbsent;
+    freed.swap(part);
+    return true;
+  }
+  /// Whether nothing is left to do for rows that shall always be there.
+  [[nodiscard]] bool is_settled() QV_EXCLUDES(mutex) {
+    MutexLock lock(mutex);
+    return state == State::kPresent || state == State::kNoCodes;
   }
 };
 
@@ -316,59 +329,68 @@ bool Devices::has_room(std::uint64_t n_bytes) const {
   });
 }
 
+struct Devices::Evictable {
+  std::int64_t last_use_ms;  ///< as it was: searches go on
+  std::shared_ptr<Slot::Content> content;
+  const Device* device;
+  std::uint64_t n_bytes;
+};
+
 /// What may give way to a newcomer, the longest unused first: rows that no search has wanted for
 /// some time, but all rows to those that are placed by a setting.
-Devices::Contents Devices::evictable(Placing newcomer) const {
+std::vector<Devices::Evictable> Devices::evictable(Placing newcomer) const {
   const std::int64_t unused_since = now_ms() - options_.idle_time.count();
-  Contents contents;
+  std::vector<Evictable> all;
   for (const auto& loaded : loaded_) {
     auto content = loaded.lock();
     if (content == nullptr || content->placing() == Placing::kAlways) continue;
-    const bool is_idle = content->last_use_ms <= unused_since;
-    if (is_idle || newcomer == Placing::kAlways) contents.push_back(std::move(content));
-  }
-  std::ranges::sort(contents, {}, [](const auto& content) { return content->last_use_ms.load(); });
-  return contents;
-}
-
-/// Whether some device has room if `contents` go.
-bool Devices::may_get_room(std::uint64_t n_bytes, const Contents& contents) const {
-  std::map<const Device*, std::uint64_t> freed;
-  for (const auto& content : contents) {
+    const std::int64_t last_use_ms = content->last_use_ms;
+    if (newcomer != Placing::kAlways && last_use_ms > unused_since) continue;
     const auto part = content->present_part();
-    if (part != nullptr) freed[&part->device()] += part->n_bytes();
+    if (part == nullptr) continue;
+    all.push_back({last_use_ms, std::move(content), &part->device(), part->n_bytes()});
   }
-  return std::ranges::any_of(devices_, [&](const auto& device) {
-    return !device->is_lost() && device->free_bytes() + freed[device.get()] >= n_bytes;
-  });
+  std::ranges::sort(all, {}, &Evictable::last_use_ms);
+  return all;
 }
 
-/// Takes rows off the devices until there is room. None, if there would not be enough.
-void Devices::evict(std::uint64_t n_bytes, Placing newcomer) {
-  const Contents contents = evictable(newcomer);
-  if (!may_get_room(n_bytes, contents)) return;
-  for (const auto& content : contents) {
-    if (has_room(n_bytes)) return;
-    content->set(Slot::Content::State::kAbsent, nullptr);
-    ++n_evictions_;
+/// The device with the most room. If that is too little, rows give way where the least is missing,
+/// but none where it would not be enough.
+Device& Devices::device_for(std::uint64_t n_bytes, Placing newcomer) {
+  const auto room_of = [](const auto& device) {
+    return device->is_lost() ? 0 : device->free_bytes();
+  };
+  Device& largest = **std::ranges::max_element(devices_, {}, room_of);
+  if (has_room(n_bytes)) return largest;
+  const auto all = evictable(newcomer);
+  std::map<const Device*, std::uint64_t> freed;
+  for (const Evictable& one : all) freed[one.device] += one.n_bytes;
+  Device* best = nullptr;
+  for (const auto& device : devices_) {
+    if (device->is_lost() || device->free_bytes() + freed[device.get()] < n_bytes) continue;
+    if (best == nullptr || device->free_bytes() > best->free_bytes()) best = device.get();
   }
+  if (best == nullptr) return largest;
+  for (const Evictable& one : all) {
+    if (best->free_bytes() >= n_bytes) break;
+    if (one.device == best && one.content->give_way()) ++n_evictions_;
+  }
+  return *best;
 }
 
-/// On the device with the most room.
 Device::MadePart Devices::make_part(const qv_part_shape& shape, Placing placing) {
   std::erase_if(loaded_, [](const auto& loaded) {
     const auto content = loaded.lock();
     return content == nullptr || !content->is_present();
   });
-  if (!has_room(bytes_of(shape))) evict(bytes_of(shape), placing);
-  const auto& device = *std::ranges::max_element(
-      devices_, {}, [](const auto& d) { return d->is_lost() ? 0 : d->free_bytes(); });
-  return device->make_part(shape);
+  return device_for(bytes_of(shape), placing).make_part(shape);
 }
 
 template <class Rows>
 void Devices::load(Loading& loading, const Rows& rows) {
-  auto [part, is_refused] = make_part(shape_of(rows), loading.content->placing());
+  const Placing placing = loading.content->placing();
+  if (placing == Placing::kNever) return;
+  auto [part, is_refused] = make_part(shape_of(rows), placing);
   if (is_refused) loading.end = Slot::Content::State::kNoCodes;
   if (part == nullptr) return;
   const Filled filled = fill(*part, rows);
@@ -409,7 +431,8 @@ std::shared_ptr<const Part> Devices::part_for(Slot& slot, const Rows& rows, Fall
     return content->part;
   }
   why = content->state == State::kNoCodes ? Fallback::kRows : Fallback::kLoading;
-  if (content->state != State::kAbsent) return nullptr;
+  // A search may have begun before the setting.
+  if (content->state != State::kAbsent || content->placing_ == Placing::kNever) return nullptr;
   if (!has_room(most_bytes(rows))) {
     why = Fallback::kMemory;
     // The loader may make room, but need not be asked by each query.
@@ -449,27 +472,29 @@ void Devices::want(Slot& slot, const ByteCodes& codes) { want_part(slot, codes);
 void Devices::want(Slot& slot, const ImpactRuns& runs) { want_part(slot, runs); }
 
 template <class Rows>
-void Devices::place_part(Slot& slot, const Rows& rows, Placing placing) {
+bool Devices::place_part(Slot& slot, const Rows& rows, Placing placing) {
   slot.content()->place(placing);
-  if (placing != Placing::kAlways || !is_useful() || most_bytes(rows) < options_.min_bytes) return;
+  if (placing != Placing::kAlways || !is_useful() || most_bytes(rows) < options_.min_bytes) {
+    return true;
+  }
   Fallback why = Fallback::kLoading;
-  static_cast<void>(part_for(slot, rows, why, true));
+  return part_for(slot, rows, why, true) != nullptr || slot.content()->is_settled();
 }
 
-void Devices::place(Slot& slot, const DenseRows& rows, Placing placing) {
-  place_part(slot, rows, placing);
+bool Devices::place(Slot& slot, const DenseRows& rows, Placing placing) {
+  return place_part(slot, rows, placing);
 }
-void Devices::place(Slot& slot, const Documents& documents, Placing placing) {
-  place_part(slot, documents, placing);
+bool Devices::place(Slot& slot, const Documents& documents, Placing placing) {
+  return place_part(slot, documents, placing);
 }
-void Devices::place(Slot& slot, const CodeLists& lists, Placing placing) {
-  place_part(slot, lists, placing);
+bool Devices::place(Slot& slot, const CodeLists& lists, Placing placing) {
+  return place_part(slot, lists, placing);
 }
-void Devices::place(Slot& slot, const ByteCodes& codes, Placing placing) {
-  place_part(slot, codes, placing);
+bool Devices::place(Slot& slot, const ByteCodes& codes, Placing placing) {
+  return place_part(slot, codes, placing);
 }
-void Devices::place(Slot& slot, const ImpactRuns& runs, Placing placing) {
-  place_part(slot, runs, placing);
+bool Devices::place(Slot& slot, const ImpactRuns& runs, Placing placing) {
+  return place_part(slot, runs, placing);
 }
 
 Result<BestCodes> Devices::scan_lists(Slot& slot, const CodeLists& lists,

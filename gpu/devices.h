@@ -87,7 +87,7 @@ struct Documents {
   SharedSpan<std::uint64_t>
       offsets;  ///< `[n + 1]`; those of document i begin at token `offsets[i]`
 
-  [[nodiscard]] std::size_t n() const { return offsets.size() - 1; }
+  [[nodiscard]] std::size_t n() const { return offsets.empty() ? 0 : offsets.size() - 1; }
 };
 
 struct DocumentQuery {
@@ -232,12 +232,13 @@ class Devices {
   void want(Slot& slot, const ByteCodes& codes);
   void want(Slot& slot, const ImpactRuns& runs);
   /// Puts the setting of a field in force for what it has: kAlways also wants it now, kNever takes
-  /// it off its device. What is too small for any search stays on the CPU.
-  void place(Slot& slot, const DenseRows& rows, Placing placing);
-  void place(Slot& slot, const Documents& documents, Placing placing);
-  void place(Slot& slot, const CodeLists& lists, Placing placing);
-  void place(Slot& slot, const ByteCodes& codes, Placing placing);
-  void place(Slot& slot, const ImpactRuns& runs, Placing placing);
+  /// it off its device. What is too small for any search stays on the CPU. False if it is to be on
+  /// a device and is not there yet: it may be on its way, or there was no room.
+  bool place(Slot& slot, const DenseRows& rows, Placing placing);
+  bool place(Slot& slot, const Documents& documents, Placing placing);
+  bool place(Slot& slot, const CodeLists& lists, Placing placing);
+  bool place(Slot& slot, const ByteCodes& codes, Placing placing);
+  bool place(Slot& slot, const ImpactRuns& runs, Placing placing);
   /// The best codes of lists, with the estimates that `CodeKernels::scan` gives.
   [[nodiscard]] Result<BestCodes> scan_lists(Slot& slot, const CodeLists& lists,
                                              std::span<const ListQuery> queries,
@@ -284,15 +285,14 @@ class Devices {
   template <class Rows>
   void load(Loading& loading, const Rows& rows);
   [[nodiscard]] Device::MadePart make_part(const qv_part_shape& shape, Placing placing);
-  using Contents = std::vector<std::shared_ptr<Slot::Content>>;
-  [[nodiscard]] Contents evictable(Placing newcomer) const;
-  [[nodiscard]] bool may_get_room(std::uint64_t n_bytes, const Contents& contents) const;
+  struct Evictable;
+  [[nodiscard]] std::vector<Evictable> evictable(Placing newcomer) const;
+  [[nodiscard]] Device& device_for(std::uint64_t n_bytes, Placing newcomer);
   [[nodiscard]] bool has_room(std::uint64_t n_bytes) const;
-  void evict(std::uint64_t n_bytes, Placing newcomer);
   template <class Rows>
   void want_part(Slot& slot, const Rows& rows);
   template <class Rows>
-  void place_part(Slot& slot, const Rows& rows, Placing placing);
+  bool place_part(Slot& slot, const Rows& rows, Placing placing);
   /// `is_placed`: wanted by a setting, not by one of many searches.
   template <class Rows>
   [[nodiscard]] std::shared_ptr<const Part> part_for(Slot& slot, const Rows& rows, Fallback& why,

@@ -127,8 +127,9 @@ class Searcher {
   [[nodiscard]] virtual bool is_on_device(std::size_t /*n_allowed*/) const { return false; }
   /// True if a device helps with groups of such searches by the index now.
   [[nodiscard]] virtual bool is_index_on_device(std::size_t /*n_allowed*/) const { return false; }
-  /// Puts in force whether devices shall hold what searches read. The default does nothing.
-  virtual void place(gpu::Devices& /*devices*/, gpu::Placing /*placing*/) const {}
+  /// Puts in force whether devices shall hold what usual searches read. False if it is to be on a
+  /// device and is not there yet: then ask again. The default does nothing.
+  virtual bool place(gpu::Devices& /*devices*/, gpu::Placing /*placing*/) const { return true; }
   [[nodiscard]] virtual MemoryUse memory() const = 0;
   /// Each row with a vector once, similar ones near one another: searches for them in this order
   /// read the same memory. Empty: no such order is known.

@@ -289,7 +289,6 @@ Result<KeyValues> read_key_values(const Value* object) {
   return values;
 }
 
-/// Older configurations have none.
 /// Servers that knew no devices did not store it.
 Result<gpu::Placing> read_placing(ObjectReader& member) {
   if (member.find("on_gpu") == nullptr) return gpu::Placing::kAuto;
@@ -301,6 +300,7 @@ Result<gpu::Placing> read_placing(ObjectReader& member) {
   return *placing;
 }
 
+/// Older configurations have none.
 Result<VectorIndexConfigs> read_vector_indexes(ObjectReader& reader) {
   VectorIndexConfigs configs;
   if (reader.find("vector_indexes") == nullptr) return configs;

@@ -75,7 +75,7 @@ void Maintenance::tick() {
   status.update();
   if (is_idle() && !parts_.manifest.has_leftovers() && !status.is_any_running() &&
       !status.status().optimizing && common_.store().takes_writes() && !is_cleaning_ &&
-      !must_compact_) {
+      !must_compact_ && !parts_.on_devices.is_waiting()) {
     common_.wants_tick = false;
   }
 }

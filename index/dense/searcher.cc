@@ -355,10 +355,15 @@ bool DenseSearcher::is_index_on_device(std::size_t n_allowed) const {
          on_device_.do_pay(files_.lists.bytes_per_search());
 }
 
-/// What searches read first, in case there is not room for all.
-void DenseSearcher::place(gpu::Devices& devices, gpu::Placing placing) const {
-  if (!files_.graph && files_.trial.effort != 0) on_device_.place(devices, placing);
-  flat_.place(devices, placing);
+/// Always there: the lists if usual searches scan them, else the rows.
+bool DenseSearcher::place(gpu::Devices& devices, gpu::Placing placing) const {
+  const bool do_scan_lists = !files_.graph && files_.trial.effort != 0;
+  const auto placing_if = [&](bool are_usual) {
+    return are_usual || placing == gpu::Placing::kNever ? placing : gpu::Placing::kAuto;
+  };
+  const bool are_lists_placed = on_device_.place(devices, placing_if(do_scan_lists));
+  const bool are_rows_placed = flat_.place(devices, placing_if(!do_scan_lists));
+  return are_lists_placed && are_rows_placed;
 }
 
 std::uint64_t DenseSearcher::bytes_per_search() const {

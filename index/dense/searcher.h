@@ -41,7 +41,7 @@ class DenseSearcher final : public Searcher {
     return flat_.is_on_device(n_allowed);
   }
   [[nodiscard]] bool is_index_on_device(std::size_t n_allowed) const override;
-  void place(gpu::Devices& devices, gpu::Placing placing) const override;
+  bool place(gpu::Devices& devices, gpu::Placing placing) const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), files_.n_bytes}; }
   [[nodiscard]] Description describe() const override;
   [[nodiscard]] const Partition& lists() const { return files_.lists.lists(); }

@@ -109,13 +109,11 @@ bool has_device_form(const FieldSchema& schema) {
   return false;
 }
 
-void place_on_device(const FieldColumn& column, gpu::Slot& slot, gpu::Devices& devices,
+bool place_on_device(const FieldColumn& column, gpu::Slot& slot, gpu::Devices& devices,
                      gpu::Placing placing) {
-  if (column.schema.kind == FieldKind::kDense) {
-    devices.place(slot, rows_of(column), placing);
-  } else {
-    devices.place(slot, documents_of(column), placing);
-  }
+  return column.schema.kind == FieldKind::kDense
+             ? devices.place(slot, rows_of(column), placing)
+             : devices.place(slot, documents_of(column), placing);
 }
 
 Result<std::vector<FilteredQuery>> search_on_device(std::vector<FilteredQuery> queries,

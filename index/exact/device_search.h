@@ -13,8 +13,8 @@ namespace quiver::index {
 /// True if a device may help with rows of this field.
 [[nodiscard]] bool has_device_form(const FieldSchema& schema);
 
-/// Puts `placing` in force for the rows.
-void place_on_device(const FieldColumn& column, gpu::Slot& slot, gpu::Devices& devices,
+/// Puts `placing` in force for the rows, of which there are some. False: not yet.
+bool place_on_device(const FieldColumn& column, gpu::Slot& slot, gpu::Devices& devices,
                      gpu::Placing placing);
 
 /// Offers the hits of the queries that a device of `context` answers, and returns the others.

@@ -151,8 +151,9 @@ Result<> FlatSearcher::search_filtered(std::span<const FilteredQuery> queries,
   return Searcher::search_filtered(left, params, on_cpu, work);
 }
 
-void FlatSearcher::place(gpu::Devices& devices, gpu::Placing placing) const {
-  if (has_device_form(column_.schema)) place_on_device(column_, on_device_, devices, placing);
+bool FlatSearcher::place(gpu::Devices& devices, gpu::Placing placing) const {
+  if (column_.n_present == 0 || !has_device_form(column_.schema)) return true;
+  return place_on_device(column_, on_device_, devices, placing);
 }
 
 /// By the bytes of the rows, as `Devices` decides.

@@ -27,7 +27,7 @@ class FlatSearcher final : public Searcher {
                        std::span<std::uint64_t> counts, const Cancel& cancel) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
   [[nodiscard]] bool is_on_device(std::size_t n_allowed) const override;
-  void place(gpu::Devices& devices, gpu::Placing placing) const override;
+  bool place(gpu::Devices& devices, gpu::Placing placing) const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), 0}; }
 
  private:

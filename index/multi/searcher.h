@@ -59,8 +59,8 @@ class MultiSearcher final : public Searcher {
   [[nodiscard]] bool is_on_device(std::size_t n_allowed) const override {
     return flat_.is_on_device(n_allowed);
   }
-  void place(gpu::Devices& devices, gpu::Placing placing) const override {
-    flat_.place(devices, placing);
+  bool place(gpu::Devices& devices, gpu::Placing placing) const override {
+    return flat_.place(devices, placing);
   }
   [[nodiscard]] MemoryUse memory() const override {
     return {sizeof(*this) + parts_.encoder_bytes, parts_.n_bytes};

@@ -56,8 +56,8 @@ class SparseSearcher final : public Searcher {
   [[nodiscard]] bool is_index_on_device(std::size_t n_allowed) const override {
     return !parts_.blocks && is_on_device(n_allowed);
   }
-  void place(gpu::Devices& devices, gpu::Placing placing) const override {
-    on_device_.place(devices, placing);
+  bool place(gpu::Devices& devices, gpu::Placing placing) const override {
+    return on_device_.place(devices, placing);
   }
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), parts_.mapped_bytes}; }
   [[nodiscard]] Description describe() const override;

@@ -431,6 +431,54 @@ TEST_P(IndexConformance, ABatchOfFilteredQueriesGivesTheHitsOfEach) {
   }
 }
 
+/// What shall be on a device comes without a search, what shall not goes, whatever there is, also
+/// of a column without a vector.
+TEST_P(IndexConformance, PlacesWhatDevicesHold) {
+  Random random(kSeed);
+  for (const double share : {0.9, 0.0}) {
+    const auto column = random_column(schema(), {.n_rows = 600, .present_share = share}, random);
+    const auto searcher = build_and_open(column);
+    ASSERT_NE(searcher, nullptr);
+    const auto devices = gpu::Devices::open({.devices = "emulated", .module = "", .min_bytes = 0});
+    ASSERT_TRUE(devices) << devices.error().to_string();
+    const auto n_parts = [&] {
+      (*devices)->wait_for_loading();
+      return (*devices)->report().devices[0].n_parts;
+    };
+    const PreparedQuery query = make_query(schema(), random_vector(schema(), {}, random));
+    const Bitset all = present_rows(column);
+    const auto params = type().parse_search(GetParam().search);
+    const auto expect_same = [&](Prefer prefer) {
+      const Cancel cancel;
+      const RowFilter filter = RowFilter::of(all);
+      WorkCounters work;
+      TopK top(10);
+      EXPECT_TRUE(searcher->search(query, *params, filter,
+                                   {cancel, nullptr, prefer, devices->get()}, top, work));
+      expect_same_hits(top.take_sorted(), search(*searcher, query, all, 10, nullptr, prefer).hits);
+    };
+    const auto place = [&](gpu::Placing placing) {
+      const bool is_done = searcher->place(**devices, placing);
+      return n_parts() == 0 ? is_done : searcher->place(**devices, placing);
+    };
+    for (const auto placing : {gpu::Placing::kAuto, gpu::Placing::kAlways, gpu::Placing::kNever,
+                               gpu::Placing::kAlways, gpu::Placing::kAuto, gpu::Placing::kNever}) {
+      SCOPED_TRACE(to_string(placing));
+      const auto before = n_parts();
+      EXPECT_TRUE(place(placing));
+      if (placing != gpu::Placing::kNever) {
+        EXPECT_GE(n_parts(), before);
+      }
+      for (const Prefer prefer : {Prefer::kAny, Prefer::kExact, Prefer::kAny}) {
+        if (share > 0) expect_same(prefer);
+        if (placing == gpu::Placing::kNever) {
+          EXPECT_EQ(n_parts(), 0U);
+        }
+      }
+    }
+  }
+}
+
 /// Whatever files a type writes: cut anywhere, or with any bit turned, they are refused.
 TEST_P(IndexConformance, DamagedFilesAreRefused) {
   Random random(kSeed);

@@ -196,6 +196,13 @@ def test_a_field_says_whether_devices_hold_it(new_server):
     refused = asks_for(server, "gpu", exact=True)
     assert refused.status == 503 and "its `on_gpu` is `never`" in refused.text
     assert n_parts() == 0
+    nothing = server.request("PATCH", "/v1/collections/c/indexes", {})
+    assert nothing.status == 400 and "`build` or `on_gpu`" in nothing.text
+    both = {"on_gpu": {"dot": "never"}, "build": {"dot": {"graph": "never"}}}
+    assert server.request("PATCH", "/v1/collections/c/indexes", both).result is True
+    assert server.request("PATCH", "/collections/c", {"optimizers_config": {"deleted_threshold": 0.3}}).result is True
+    shown = server.request("GET", "/v1/collections/c/indexes").result
+    assert shown["on_gpu"] == {"dot": "never"} and shown["build"] == {"dot": {"graph": "never"}}
     unknown = place(dot="sometimes")
     assert unknown.status == 400 and "on_gpu.dot" in unknown.text and "`always`" in unknown.text
     absent = place(nosuch="always")

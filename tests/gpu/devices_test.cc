@@ -436,10 +436,33 @@ TEST_F(Placings, WhatIsNeverThereGoesAndMayComeBack) {
   place(0, Placing::kNever);
   EXPECT_FALSE(slots_[0].is_on_device());
   EXPECT_EQ(devices_->report().devices[0].resident_bytes, 0U);
+  const std::uint64_t n_uploaded = devices_->report().devices[0].n_uploaded_bytes;
   EXPECT_FALSE(is_answered(0)) << "a search that began before the change";
+  EXPECT_EQ(devices_->report().devices[0].n_uploaded_bytes, n_uploaded);
   place(0, Placing::kAuto);
   EXPECT_FALSE(slots_[0].is_on_device());
   EXPECT_TRUE(is_answered(0));
+}
+
+/// Rows of the device that has the most room anyway, and no others.
+TEST(Devices, RowsGiveWayWhereTheLeastIsMissing) {
+  Options options;
+  options.memory_bytes = 150 * (64 + sizeof(qv_row));
+  const auto devices = open_emulated("emulated*2", options);
+  Random random(31);
+  const auto rows = [&](std::uint32_t n) {
+    return random_rows(n, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  };
+  const std::vector<DenseRows> all = {rows(140), rows(60), rows(60), rows(120)};
+  Slot slots[4];
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(find(*devices, slots[i], all[i], {{1, 2, 3, 4}}, 3)[0]);
+  devices->place(slots[3], all[3], Placing::kAlways);
+  devices->wait_for_loading();
+  EXPECT_TRUE(slots[0].is_on_device()) << "it was used the longest ago, but is on the other device";
+  EXPECT_FALSE(slots[1].is_on_device());
+  EXPECT_FALSE(slots[2].is_on_device());
+  EXPECT_TRUE(slots[3].is_on_device());
+  EXPECT_EQ(devices->report().n_evictions, 2U);
 }
 
 /// In whatever order the loader and the change come.

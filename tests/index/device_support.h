@@ -160,7 +160,8 @@ inline void expect_same_answers_from_a_small_device(const std::vector<Contender>
   EXPECT_EQ(report.devices[0].n_different, 0U);
   if (name != "emulated") return;
   EXPECT_GT(report.n_evictions, 0U);
-  // How many queries it had depends on who came when. A client that stays gets it.
+  EXPECT_GT(report.devices[0].n_queries, 0U);
+  // How many it had depends on who came when. A client that stays gets it.
   EXPECT_TRUE(comes_true([&] {
     const auto& [index, question, wanted] = contenders[0];
     expect_same_answer(ask(index->type, *searchers[0], question, devices.get(), true), wanted);

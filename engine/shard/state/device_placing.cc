@@ -6,30 +6,29 @@
 #include "base/observe/failure.h"
 
 namespace quiver::engine {
+namespace {
+
+/// Room may come, as searches of replaced segments end.
+constexpr auto kAskAgain = std::chrono::seconds(1);
+
+}  // namespace
 
 void DevicePlacing::update() noexcept {
   if (devices_ == nullptr) return;
   run_logged("placing vectors on devices", [this] {
-    Settings settings = this->settings();
-    if ((settings.empty() && settings_.empty()) || common_.closed) return;
-    const bool is_changed = settings != settings_;
-    std::vector<std::weak_ptr<const SegmentData>> placed;
-    for (const SegmentState& state : table_.segments()) {
-      if (!state.sealed()) continue;
-      const auto& data = state.view.data;
-      const bool is_placed = std::ranges::any_of(placed_, [&](const auto& other) {
-        return !other.owner_before(data) && !data.owner_before(other);
-      });
-      // A field that lost its setting is as usual again.
-      Settings of_segment = settings;
-      for (const auto& [field, before] : settings_) {
-        of_segment.try_emplace(field, gpu::Placing::kAuto);
-      }
-      if (is_changed || !is_placed) place(*data, of_segment);
-      placed.push_back(data);
-    }
-    settings_ = std::move(settings);
-    placed_ = std::move(placed);
+    Settings now = settings();
+    if ((now.empty() && settings_.empty()) || common_.closed) return;
+    const Segments segments = sealed();
+    if (is_done(segments, now)) return;
+    // A field that lost its setting is as usual again.
+    Settings changed = now;
+    for (const auto& [field, before] : settings_) changed.try_emplace(field, gpu::Placing::kAuto);
+    is_waiting_ = false;
+    for (const auto& segment : segments) is_waiting_ |= !place(*segment, changed);
+    if (is_waiting_) common_.wants_tick = true;
+    asked_at_ = Clock::now();
+    settings_ = std::move(now);
+    placed_.assign(segments.begin(), segments.end());
   });
 }
 
@@ -41,11 +40,29 @@ DevicePlacing::Settings DevicePlacing::settings() const {
   return settings;
 }
 
-void DevicePlacing::place(const SegmentData& data, const Settings& settings) const {
+DevicePlacing::Segments DevicePlacing::sealed() const {
+  Segments segments;
+  for (const SegmentState& state : table_.segments()) {
+    if (state.sealed()) segments.push_back(state.view.data);
+  }
+  return segments;
+}
+
+bool DevicePlacing::is_done(const Segments& segments, const Settings& settings) const {
+  if (is_waiting_ && Clock::now() - asked_at_ >= kAskAgain) return false;
+  return settings == settings_ &&
+         std::equal(placed_.begin(), placed_.end(), segments.begin(), segments.end(), is_same_data);
+}
+
+/// False if something is not on a device yet.
+bool DevicePlacing::place(const SegmentData& data, const Settings& settings) const {
+  bool is_placed = true;
   for (std::size_t field = 0; field < data.fields.size(); ++field) {
     const auto found = settings.find(data.fields[field].schema.name);
-    if (found != settings.end()) data.searchers[field]->place(*devices_, found->second);
+    if (found == settings.end()) continue;
+    is_placed &= data.searchers[field]->place(*devices_, found->second);
   }
+  return is_placed;
 }
 
 }  // namespace quiver::engine

@@ -1,6 +1,7 @@
 // Has devices hold the sealed segments of a shard as the configuration asks.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,7 +14,7 @@
 
 namespace quiver::engine {
 
-/// Lane only. Devices copy rows in a thread of their own, so nothing waits.
+/// Lane only. Rows are copied by a thread of the devices.
 class DevicePlacing {
  public:
   /// `devices`: nullptr if there are none.
@@ -21,20 +22,29 @@ class DevicePlacing {
       : common_(common), table_(table), devices_(devices) {}
 
   /// Puts what the configuration says of fields in force for segments that do not follow it yet.
-  /// Costs next to nothing while it says nothing.
+  /// Now and then asks again for what is not on a device yet. Costs next to nothing while the
+  /// configuration says nothing.
   void update() noexcept;
+  /// True if something that is to be on a device is not there yet.
+  [[nodiscard]] bool is_waiting() const { return is_waiting_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
   using Settings = std::map<std::string, gpu::Placing, std::less<>>;  ///< fields that have one
+  using Segments = std::vector<std::shared_ptr<const SegmentData>>;
 
   [[nodiscard]] Settings settings() const;
-  void place(const SegmentData& data, const Settings& settings) const;
+  [[nodiscard]] Segments sealed() const;
+  [[nodiscard]] bool is_done(const Segments& segments, const Settings& settings) const;
+  [[nodiscard]] bool place(const SegmentData& data, const Settings& settings) const;
 
   ShardCommon& common_;
   const SegmentTable& table_;
   gpu::Devices* devices_;
   Settings settings_;                                     ///< as last put in force
   std::vector<std::weak_ptr<const SegmentData>> placed_;  ///< segments that follow them
+  bool is_waiting_ = false;
+  Clock::time_point asked_at_;
 };
 
 }  // namespace quiver::engine

@@ -8,14 +8,6 @@
 #include "engine/shard/state/segment_placement.h"
 
 namespace quiver::engine {
-namespace {
-
-bool is_same(const std::weak_ptr<const SegmentData>& a,
-             const std::shared_ptr<const SegmentData>& b) {
-  return !a.owner_before(b) && !b.owner_before(a);
-}
-
-}  // namespace
 
 void MemoryPlacing::start() noexcept {
   run_logged("placing files in memory", [this] {
@@ -37,7 +29,7 @@ MemoryPlacing::Segments MemoryPlacing::sealed() const {
 
 bool MemoryPlacing::is_done(const Segments& segments, const MemoryPlan& plan) const {
   return plan == plan_ &&
-         std::equal(placed_.begin(), placed_.end(), segments.begin(), segments.end(), is_same);
+         std::equal(placed_.begin(), placed_.end(), segments.begin(), segments.end(), is_same_data);
 }
 
 void MemoryPlacing::run(const Segments& segments, const MemoryPlan& plan) {

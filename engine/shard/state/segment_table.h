@@ -17,6 +17,12 @@
 
 namespace quiver::engine {
 
+/// True if both are the same segment with the same indexes; `a` may be gone.
+[[nodiscard]] inline bool is_same_data(const std::weak_ptr<const SegmentData>& a,
+                                       const std::shared_ptr<const SegmentData>& b) {
+  return !a.owner_before(b) && !b.owner_before(a);
+}
+
 /// A sealed or frozen segment as the lane keeps it.
 struct SegmentState {
   Segment view;

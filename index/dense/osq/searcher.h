@@ -36,8 +36,8 @@ class OsqSearcher final : public Searcher {
   [[nodiscard]] bool is_on_device(std::size_t n_allowed) const override {
     return flat_.is_on_device(n_allowed);
   }
-  void place(gpu::Devices& devices, gpu::Placing placing) const override {
-    flat_.place(devices, placing);
+  bool place(gpu::Devices& devices, gpu::Placing placing) const override {
+    return flat_.place(devices, placing);
   }
   [[nodiscard]] MemoryUse memory() const override;
   [[nodiscard]] Description describe() const override;

@@ -27,8 +27,9 @@ class DeviceSums {
 
   /// Has the lists copied to a device in the background, if that may pay.
   void want(gpu::Devices& devices) const { devices.want(slot_, runs_); }
-  void place(gpu::Devices& devices, gpu::Placing placing) const {
-    devices.place(slot_, runs_, placing);
+  /// False: not there yet, but to be.
+  bool place(gpu::Devices& devices, gpu::Placing placing) const {
+    return devices.place(slot_, runs_, placing);
   }
   /// True if they are there. Cheap.
   [[nodiscard]] bool are_there() const { return slot_.is_on_device(); }

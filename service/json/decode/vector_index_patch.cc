@@ -34,6 +34,7 @@ Decoded<VectorIndexPatch> VectorIndexPatch::decode(std::string& body) {
     }
     if (!find(object, "build")) return patch;
   }
+  if (!find(object, "build")) return format_error(root, "missing field `build` or `on_gpu`");
   QV_TRY(const Element build, require(object, "build", root));
   const Path at_build = root.member("build");
   QV_TRY(const Object fields, get_object(build, at_build));

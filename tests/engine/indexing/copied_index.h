@@ -49,6 +49,7 @@ struct CopiedControl {
   std::atomic<int> n_thorough = 0;          ///< searches of more than usual effort
   std::atomic<std::uint32_t> last_bits = 0;         ///< that a build was told
   std::atomic<std::size_t> last_queries = 0;        ///< in the sample that a build was given
+  std::atomic<bool> last_had_devices = false;       ///< whether a build was given devices
   std::atomic<int> n_carried = 0;                   ///< builds that were given a predecessor
   std::atomic<std::uint32_t> last_predecessor = 0;  ///< rows of the one that it was given, or 0
 };
@@ -107,6 +108,7 @@ inline Result<> build(const index::FieldColumn& column, const index::AnyParams& 
   if (!copied_control.misses_always) copied_control.misses = false;
   QV_TRY(const auto* given, params.as<CopiedBuildParams>());
   copied_control.last_bits = given->bits;
+  copied_control.last_had_devices = context.devices != nullptr;
   copied_control.last_queries = context.queries == nullptr ? 0 : context.queries->queries.size();
   const auto* predecessor = dynamic_cast<const CopiedSearcher*>(context.predecessor);
   copied_control.last_predecessor = predecessor == nullptr ? 0 : predecessor->n_rows();

@@ -6,6 +6,7 @@
 #include "engine/indexing/index_params.h"
 #include "engine/indexing/indexes.h"
 #include "engine/segment/segment_file.h"
+#include "gpu/devices.h"
 #include "index/dense/params.h"
 #include "index/exact/type.h"
 #include "tests/engine/indexing/copied_index.h"
@@ -125,6 +126,24 @@ TEST_F(SegmentIndexes, NoneAreWantedOfSmallSegmentsOfFlatFieldsAndOfGrowingOnes)
 TEST_F(SegmentIndexes, NoneIsWantedOfAFieldWithoutVectors) {
   data_.fields[2].n_present = 0;
   EXPECT_EQ(missing_indexes(data_, kCopies), (std::vector<std::size_t>{0, 1, 3, 4}));
+}
+
+TEST_F(SegmentIndexes, AFieldMayKeepDevicesOutOfItsBuilds) {
+  const auto devices = gpu::Devices::open({.devices = "emulated", .module = ""}).value();
+  for (const auto placing : {gpu::Placing::kAuto, gpu::Placing::kNever, gpu::Placing::kAlways}) {
+    VectorIndexConfig config;
+    config.on_gpu = placing;
+    const auto policy = copies_but("half", config);
+    data_ = reopened();
+    for (std::size_t field = 0; field < fields_.size(); ++field) {
+      remove_indexes(*directory_, field);
+      data_.fields[field].n_present *= fields_[field].name == "half" ? 1 : 0;
+    }
+    IndexBuild one{policy, cancel_};
+    one.devices = devices.get();
+    ASSERT_TRUE(build_indexes(data_, *segments_, one));
+    EXPECT_EQ(copied_control.last_had_devices, placing != gpu::Placing::kNever);
+  }
 }
 
 TEST_F(SegmentIndexes, FieldsMayBeIndexedOtherwise) {

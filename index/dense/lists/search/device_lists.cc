@@ -68,9 +68,10 @@ void DeviceLists::want(gpu::Devices& devices) const {
   if (second_) devices.want(second_slot_, second_codes_);
 }
 
-void DeviceLists::place(gpu::Devices& devices, gpu::Placing placing) const {
-  devices.place(lists_slot_, lists_, placing);
-  if (second_) devices.place(second_slot_, second_codes_, placing);
+bool DeviceLists::place(gpu::Devices& devices, gpu::Placing placing) const {
+  const bool are_lists_placed = devices.place(lists_slot_, lists_, placing);
+  const bool are_seconds_placed = !second_ || devices.place(second_slot_, second_codes_, placing);
+  return are_lists_placed && are_seconds_placed;
 }
 
 bool DeviceLists::is_worth(const gpu::Devices& devices, std::span<const Probe> probes) const {

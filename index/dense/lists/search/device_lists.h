@@ -29,7 +29,8 @@ class DeviceLists {
 
   /// Has the codes copied to a device in the background, if that may pay.
   void want(gpu::Devices& devices) const;
-  void place(gpu::Devices& devices, gpu::Placing placing) const;
+  /// False: not there yet, but to be.
+  bool place(gpu::Devices& devices, gpu::Placing placing) const;
   /// True if they are there. Cheap.
   [[nodiscard]] bool are_there() const { return lists_slot_.is_on_device(); }
   /// True if groups of searches that read `n_bytes` each pay.

@@ -3,6 +3,7 @@
 
 #include "gpu/devices.h"
 #include "tests/engine/shard/shard_rig.h"
+#include "tests/gpu/support.h"
 
 namespace quiver::engine::testing {
 namespace {
@@ -10,17 +11,21 @@ namespace {
 class DevicePlacingTest : public ShardRig {
  protected:
   void SetUp() override {
-    gpu::Options options;
-    options.devices = "emulated";
-    options.min_bytes = 0;
-    devices_ = gpu::Devices::open(options).value();
-    context_.devices = devices_.get();
+    open_devices(0);
     config_->optimizer.seal_rows = kRows;
     ShardRig::SetUp();
   }
   void TearDown() override {
     ShardRig::TearDown();
     devices_.reset();
+  }
+  void open_devices(std::uint64_t memory_bytes) {
+    gpu::Options options;
+    options.devices = "emulated";
+    options.min_bytes = 0;
+    options.memory_bytes = memory_bytes;
+    devices_ = gpu::Devices::open(options).value();
+    context_.devices = devices_.get();
   }
   void fill(std::uint64_t from) {
     std::vector<std::uint64_t> ids;
@@ -39,7 +44,15 @@ class DevicePlacingTest : public ShardRig {
     return devices_->report().devices[0].n_parts;
   }
 
+  /// Asks a few times, as a shard whose field has no setting wants nothing.
+  void slot_is_kept_over_ticks(const gpu::Slot& slot) {
+    for (int i = 0; i < 3; ++i) shard_->tick();
+    EXPECT_EQ(n_parts(), 1U);
+    EXPECT_TRUE(slot.is_on_device());
+  }
+
   static constexpr std::uint64_t kRows = 500;
+  static constexpr std::uint64_t kDeviceBytes = QV_ROW_ALIGNMENT + sizeof(qv_row);  ///< a row
   std::unique_ptr<gpu::Devices> devices_;
 };
 
@@ -59,6 +72,33 @@ TEST_F(DevicePlacingTest, AChangeTakesEffectOnSegmentsThatAreThere) {
   set(gpu::Placing::kAuto);
   set_config();
   EXPECT_EQ(n_parts(), 2U);
+}
+
+/// There is room for one segment, and somebody else has it.
+TEST_F(DevicePlacingTest, RowsComeOnceThereIsRoomAndGiveWayOnceTheyMay) {
+  shard_.reset();
+  open_devices(kRows * kDeviceBytes * 3 / 2);
+  gpu::testing::Random random(3);
+  const auto others = gpu::testing::random_rows(kRows, 2, DType::kF32, gpu::testing::Kind::kNormal,
+                                                Similarity::kDot, random);
+  gpu::Slot slot;
+  devices_->place(slot, others, gpu::Placing::kAlways);
+  set(gpu::Placing::kAlways);
+  open();
+  fill(0);
+  EXPECT_EQ(n_parts(), 1U);
+  EXPECT_TRUE(slot.is_on_device());
+  devices_->place(slot, others, gpu::Placing::kAuto);
+  EXPECT_TRUE(comes_true([&] {
+    shard_->tick();
+    return n_parts() == 1 && !slot.is_on_device();
+  }));
+  set(gpu::Placing::kAuto);
+  set_config();
+  devices_->place(slot, others, gpu::Placing::kAlways);
+  EXPECT_EQ(n_parts(), 1U);
+  EXPECT_TRUE(slot.is_on_device());
+  slot_is_kept_over_ticks(slot);
 }
 
 TEST_F(DevicePlacingTest, NewSegmentsAndThoseOfARestartArePlaced) {
