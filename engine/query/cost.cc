@@ -72,14 +72,16 @@ bool is_for_device(const CollectionConfig& config, const Segment& segment, std::
   const SegmentData& data = *segment.data;
   const auto& searcher = *data.searchers[field];
   const auto& schema = data.fields[field].schema;
-  const auto& index = find_vector_index(config.vector_indexes, schema.name);
-  if (index.on_gpu == gpu::Placing::kNever) return false;
   const bool is_sparse = schema.kind == FieldKind::kSparse;
   const bool ranks_few =
       n_ranked(query) <= kMostByIndex && query.params.index.empty() && !query.params.oversampling;
   if ((!is_scan || is_sparse) && !ranks_few) return false;
-  if (!is_scan) return searcher.is_index_on_device(n_allowed);
-  if (!searcher.is_on_device(n_allowed)) return false;
+  const bool is_there =
+      is_scan ? searcher.is_on_device(n_allowed) : searcher.is_index_on_device(n_allowed);
+  if (!is_there) return false;
+  const auto& index = find_vector_index(config.vector_indexes, schema.name);
+  if (index.on_gpu == gpu::Placing::kNever) return false;
+  if (!is_scan) return true;
   const auto& column = data.fields[field];
   if (column.schema.kind != FieldKind::kMulti) return true;
   return !gpu::DocumentJob::is_too_large(column.multi().tokens.rows().n_rows,

@@ -177,6 +177,7 @@ bool is_kept_off(const SearchEnvironment& environment, const FieldSchema& schema
 gpu::Devices* devices_for(const SearchEnvironment& environment, const SegmentData& data,
                           const FieldSchema& schema, const SearchParams& params) {
   if (!data.sealed || params.device == DeviceChoice::kCpu) return nullptr;
+  if (environment.devices == nullptr || !environment.devices->is_useful()) return nullptr;
   return is_kept_off(environment, schema) ? nullptr : environment.devices;
 }
 
