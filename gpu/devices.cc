@@ -371,9 +371,13 @@ Device& Devices::device_for(std::uint64_t n_bytes, Placing newcomer) {
     if (best == nullptr || device->free_bytes() > best->free_bytes()) best = device.get();
   }
   if (best == nullptr) return largest;
+  // What a job still reads is free when the job ends: no more than needed gives way meanwhile.
+  std::uint64_t room = best->free_bytes();
   for (const Evictable& one : all) {
-    if (best->free_bytes() >= n_bytes) break;
-    if (one.device == best && one.content->give_way()) ++n_evictions_;
+    if (room >= n_bytes) break;
+    if (one.device != best || !one.content->give_way()) continue;
+    room += one.n_bytes;
+    ++n_evictions_;
   }
   return *best;
 }

@@ -174,8 +174,9 @@ ReadBytes read_bytes_of_tree(const CollectionConfig& config, const Snapshot& sna
                              const Query& query) {
   ReadBytes bytes = read_bytes(config, snapshot, query);
   bytes.payload += scored_payload_bytes(snapshot, query);
-  for (const auto& prefetch : query.prefetch)
+  for (const auto& prefetch : query.prefetch) {
     bytes += read_bytes_of_tree(config, snapshot, prefetch);
+  }
   return bytes;
 }
 
