@@ -198,11 +198,6 @@ struct Slot::Content {
     freed.swap(part);
     return true;
   }
-  /// Whether nothing is left to do for rows that shall always be there.
-  [[nodiscard]] bool is_settled() QV_EXCLUDES(mutex) {
-    MutexLock lock(mutex);
-    return state == State::kPresent || state == State::kNoCodes;
-  }
 };
 
 Slot::Slot() = default;
@@ -482,7 +477,7 @@ bool Devices::place_part(Slot& slot, const Rows& rows, Placing placing) {
     return true;
   }
   Fallback why = Fallback::kLoading;
-  return part_for(slot, rows, why, true) != nullptr || slot.content()->is_settled();
+  return part_for(slot, rows, why, true) != nullptr || why == Fallback::kRows;
 }
 
 bool Devices::place(Slot& slot, const DenseRows& rows, Placing placing) {

@@ -376,7 +376,7 @@ TEST_F(EngineMemory, EveryNthOfAll) {
 
 /// Any allocations of any threads. Builds that fail end nothing.
 TEST_F(EngineMemory, AnyNth) {
-  run_trials({.n_least = 30}, [&](std::uint64_t seed) {
+  run_trials({.n_least = 50}, [&](std::uint64_t seed) {
     Random random(seed);
     constexpr std::array<const char*, 3> kThreads = {"lane", "background", ""};
     constexpr std::array<std::size_t, 3> kMinBytes = {0, 64, 4096};

@@ -168,6 +168,10 @@ SearchParams settled(const SearchEnvironment& environment, const FieldSearch& se
   return params;
 }
 
+bool has_device(const SearchEnvironment& environment) {
+  return environment.devices != nullptr && environment.devices->is_useful();
+}
+
 /// Whether the setting of the field keeps it off devices.
 bool is_kept_off(const SearchEnvironment& environment, const FieldSchema& schema) {
   return find_vector_index(environment.config.vector_indexes, schema.name).on_gpu ==
@@ -177,7 +181,8 @@ bool is_kept_off(const SearchEnvironment& environment, const FieldSchema& schema
 gpu::Devices* devices_for(const SearchEnvironment& environment, const SegmentData& data,
                           const FieldSchema& schema, const SearchParams& params) {
   if (!data.sealed || params.device == DeviceChoice::kCpu) return nullptr;
-  if (environment.devices == nullptr || !environment.devices->is_useful()) return nullptr;
+  // Lost devices are asked, too: they count what they would have done.
+  if (environment.devices == nullptr || environment.devices->n_lanes() == 0) return nullptr;
   return is_kept_off(environment, schema) ? nullptr : environment.devices;
 }
 
@@ -185,8 +190,7 @@ gpu::Devices* devices_for(const SearchEnvironment& environment, const SegmentDat
 bool lacks_device(const SearchEnvironment& environment, const SegmentData& data, std::size_t field,
                   const SearchParams& params, const SegmentFilters& filters) {
   if (params.device != DeviceChoice::kGpu || !data.sealed) return false;
-  if (is_kept_off(environment, data.fields[field].schema)) return true;
-  if (environment.devices == nullptr || !environment.devices->is_useful()) return true;
+  if (!has_device(environment) || is_kept_off(environment, data.fields[field].schema)) return true;
   const auto& searcher = *data.searchers[field];
   const bool is_scan = compares_all_rows(data, field, params);
   return std::ranges::any_of(filters.all(), [&](const index::RowFilter& filter) {
@@ -203,7 +207,7 @@ Error no_device(const SearchEnvironment& environment, const FieldSearch& search,
         Code::kUnavailable,
         fmt::format("the field `{}` is searched by the CPU: its `on_gpu` is `never`", schema.name));
   }
-  if (environment.devices == nullptr || !environment.devices->is_useful()) {
+  if (!has_device(environment)) {
     const std::string reason =
         environment.devices == nullptr ? "" : environment.devices->report().reason;
     return Error(Code::kUnavailable,

@@ -1,6 +1,5 @@
 #include "engine/shard/state/device_placing.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/observe/failure.h"
@@ -18,7 +17,7 @@ void DevicePlacing::update() noexcept {
   run_logged("placing vectors on devices", [this] {
     Settings now = settings();
     if ((now.empty() && settings_.empty()) || common_.closed) return;
-    const Segments segments = sealed();
+    const SealedSegments segments = table_.sealed();
     if (is_done(segments, now)) return;
     // A field that lost its setting is as usual again.
     Settings changed = now;
@@ -40,18 +39,9 @@ DevicePlacing::Settings DevicePlacing::settings() const {
   return settings;
 }
 
-DevicePlacing::Segments DevicePlacing::sealed() const {
-  Segments segments;
-  for (const SegmentState& state : table_.segments()) {
-    if (state.sealed()) segments.push_back(state.view.data);
-  }
-  return segments;
-}
-
-bool DevicePlacing::is_done(const Segments& segments, const Settings& settings) const {
+bool DevicePlacing::is_done(const SealedSegments& segments, const Settings& settings) const {
   if (is_waiting_ && Clock::now() - asked_at_ >= kAskAgain) return false;
-  return settings == settings_ &&
-         std::equal(placed_.begin(), placed_.end(), segments.begin(), segments.end(), is_same_data);
+  return settings == settings_ && are_noted(segments, placed_);
 }
 
 /// False if something is not on a device yet.

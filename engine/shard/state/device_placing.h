@@ -31,11 +31,8 @@ class DevicePlacing {
  private:
   using Clock = std::chrono::steady_clock;
   using Settings = std::map<std::string, gpu::Placing, std::less<>>;  ///< fields that have one
-  using Segments = std::vector<std::shared_ptr<const SegmentData>>;
-
   [[nodiscard]] Settings settings() const;
-  [[nodiscard]] Segments sealed() const;
-  [[nodiscard]] bool is_done(const Segments& segments, const Settings& settings) const;
+  [[nodiscard]] bool is_done(const SealedSegments& segments, const Settings& settings) const;
   [[nodiscard]] bool place(const SegmentData& data, const Settings& settings) const;
 
   ShardCommon& common_;

@@ -1,6 +1,5 @@
 #include "engine/shard/state/memory_placing.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/observe/failure.h"
@@ -14,25 +13,16 @@ void MemoryPlacing::start() noexcept {
     const auto config = common_.config.load();
     const bool is_usual = config->memory == MemoryPlan() && plan_ == MemoryPlan();
     if (is_usual || is_running_ || common_.closed) return;
-    const Segments segments = sealed();
+    const SealedSegments segments = table_.sealed();
     if (!is_done(segments, config->memory)) run(segments, config->memory);
   });
 }
 
-MemoryPlacing::Segments MemoryPlacing::sealed() const {
-  Segments segments;
-  for (const SegmentState& state : table_.segments()) {
-    if (state.sealed()) segments.push_back(state.view.data);
-  }
-  return segments;
+bool MemoryPlacing::is_done(const SealedSegments& segments, const MemoryPlan& plan) const {
+  return plan == plan_ && are_noted(segments, placed_);
 }
 
-bool MemoryPlacing::is_done(const Segments& segments, const MemoryPlan& plan) const {
-  return plan == plan_ &&
-         std::equal(placed_.begin(), placed_.end(), segments.begin(), segments.end(), is_same_data);
-}
-
-void MemoryPlacing::run(const Segments& segments, const MemoryPlan& plan) {
+void MemoryPlacing::run(const SealedSegments& segments, const MemoryPlan& plan) {
   std::vector<std::weak_ptr<const SegmentData>> placed(segments.begin(), segments.end());
   auto place = [this, segments, plan]() -> Result<> {
     Result<> first;

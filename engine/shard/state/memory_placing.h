@@ -25,11 +25,8 @@ class MemoryPlacing {
   [[nodiscard]] std::string warning() const QV_EXCLUDES(mutex_);
 
  private:
-  using Segments = std::vector<std::shared_ptr<const SegmentData>>;
-
-  [[nodiscard]] Segments sealed() const;
-  [[nodiscard]] bool is_done(const Segments& segments, const MemoryPlan& plan) const;
-  void run(const Segments& segments, const MemoryPlan& plan);
+  [[nodiscard]] bool is_done(const SealedSegments& segments, const MemoryPlan& plan) const;
+  void run(const SealedSegments& segments, const MemoryPlan& plan);
   void note(const Result<>& placed) QV_EXCLUDES(mutex_);
 
   ShardCommon& common_;

@@ -19,6 +19,21 @@ bool contains(std::span<const Segment> inputs, std::uint64_t id) {
                      [&](const Segment& segment) { return segment.data->id == id; });
 }
 
+bool are_noted(const SealedSegments& segments,
+               const std::vector<std::weak_ptr<const SegmentData>>& noted) {
+  return std::equal(
+      segments.begin(), segments.end(), noted.begin(), noted.end(),
+      [](const auto& a, const auto& b) { return !a.owner_before(b) && !b.owner_before(a); });
+}
+
+SealedSegments SegmentTable::sealed() const {
+  SealedSegments sealed;
+  for (const SegmentState& state : segments_) {
+    if (state.sealed()) sealed.push_back(state.view.data);
+  }
+  return sealed;
+}
+
 SegmentState* SegmentTable::find(std::uint64_t id) {
   const auto found = std::find_if(segments_.begin(), segments_.end(),
                                   [&](const SegmentState& state) { return state.id() == id; });

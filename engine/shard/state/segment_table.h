@@ -17,11 +17,11 @@
 
 namespace quiver::engine {
 
-/// True if both are the same segment with the same indexes; `a` may be gone.
-[[nodiscard]] inline bool is_same_data(const std::weak_ptr<const SegmentData>& a,
-                                       const std::shared_ptr<const SegmentData>& b) {
-  return !a.owner_before(b) && !b.owner_before(a);
-}
+/// Sealed segments with their indexes, in the order of the table.
+using SealedSegments = std::vector<std::shared_ptr<const SegmentData>>;
+/// True if these are the segments that were noted before, some of which may be gone.
+[[nodiscard]] bool are_noted(const SealedSegments& segments,
+                             const std::vector<std::weak_ptr<const SegmentData>>& noted);
 
 /// A sealed or frozen segment as the lane keeps it.
 struct SegmentState {
@@ -70,6 +70,7 @@ class SegmentTable {
   /// Sealed and frozen ones, oldest first.
   [[nodiscard]] std::span<SegmentState> segments() { return segments_; }
   [[nodiscard]] std::span<const SegmentState> segments() const { return segments_; }
+  [[nodiscard]] SealedSegments sealed() const;
   /// nullptr if there is none of this id.
   [[nodiscard]] SegmentState* find(std::uint64_t id);
   [[nodiscard]] const MutableSegment& mutable_segment() const { return *mutable_; }
