@@ -28,6 +28,8 @@ constexpr int kLoaderNice = 5;
 constexpr int kCheckerNice = 19;
 /// A query that finds no room asks for some at most this often.
 constexpr std::int64_t kEvictionIntervalMs = 200;
+/// Rows of tens of gigabytes take some tens of seconds.
+constexpr std::int64_t kMostWaitMs = 60'000;
 /// A query waits for a lane as long as the CPU takes to read the rows at this rate, but not for
 /// ever.
 constexpr std::uint64_t kCpuBytesPerUs = 10'000;
@@ -161,6 +163,10 @@ struct Slot::Content {
   [[nodiscard]] bool is_present() QV_EXCLUDES(mutex) {
     MutexLock lock(mutex);
     return state == State::kPresent;
+  }
+  [[nodiscard]] bool is_loading() QV_EXCLUDES(mutex) {
+    MutexLock lock(mutex);
+    return state == State::kLoading;
   }
   [[nodiscard]] bool is_usable() QV_EXCLUDES(mutex) {
     MutexLock lock(mutex);
@@ -466,9 +472,21 @@ void Devices::want_part(Slot& slot, const Rows& rows) {
   static_cast<void>(part_for(slot, rows, why));
 }
 
+void Devices::want(Slot& slot, const DenseRows& rows) { want_part(slot, rows); }
+void Devices::want(Slot& slot, const Documents& documents) { want_part(slot, documents); }
 void Devices::want(Slot& slot, const CodeLists& lists) { want_part(slot, lists); }
 void Devices::want(Slot& slot, const ByteCodes& codes) { want_part(slot, codes); }
 void Devices::want(Slot& slot, const ImpactRuns& runs) { want_part(slot, runs); }
+
+Result<> Devices::wait_for(Slot& slot, const Cancel& cancel) const {
+  const auto content = slot.content();
+  const std::int64_t give_up = now_ms() + kMostWaitMs;
+  while (content->is_loading() && is_useful() && now_ms() < give_up) {
+    QV_TRY(cancel.check());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return {};
+}
 
 template <class Rows>
 bool Devices::place_part(Slot& slot, const Rows& rows, Placing placing) {

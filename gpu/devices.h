@@ -226,11 +226,16 @@ class Devices {
   [[nodiscard]] Result<RowLists> find_best(Slot& slot, const Documents& documents,
                                            std::span<const DocumentQuery> queries,
                                            const Cancel& cancel, Executor* executor = nullptr);
-  /// Has lists or second codes copied to a device in the background, if they are so large that
-  /// some search may be worth it, and notes that they are in use.
+  /// Has something copied to a device in the background, if it is so large that some search may be
+  /// worth it, and notes that it is in use.
+  void want(Slot& slot, const DenseRows& rows);
+  void want(Slot& slot, const Documents& documents);
   void want(Slot& slot, const CodeLists& lists);
   void want(Slot& slot, const ByteCodes& codes);
   void want(Slot& slot, const ImpactRuns& runs);
+  /// Waits while what belongs to `slot` is on its way to a device, for a minute at most. The only
+  /// error is that of `cancel`.
+  Result<> wait_for(Slot& slot, const Cancel& cancel) const;
   /// Puts the setting of a field in force for what it has: kAlways also wants it now, kNever takes
   /// it off its device. What is too small for any search stays on the CPU. False if it is to be on
   /// a device and is not there yet: it may be on its way, or there was no room.

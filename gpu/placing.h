@@ -26,4 +26,12 @@ inline constexpr std::array<std::string_view, 3> kPlacingNames = {"auto", "alway
   return std::nullopt;
 }
 
+/// What devices hold of a field of a segment, or shall hold.
+struct Held {
+  bool rows = false;   ///< what exact searches read
+  bool usual = false;  ///< what usual searches read
+
+  [[nodiscard]] bool any() const { return rows || usual; }
+};
+
 }  // namespace quiver::gpu

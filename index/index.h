@@ -28,6 +28,7 @@
 namespace quiver::gpu {
 class Devices;
 enum class Placing : std::uint8_t;
+struct Held;
 }  // namespace quiver::gpu
 
 namespace quiver::index {
@@ -130,6 +131,13 @@ class Searcher {
   /// Puts in force whether devices shall hold what usual searches read. False if it is to be on a
   /// device and is not there yet: then ask again. The default does nothing.
   virtual bool place(gpu::Devices& /*devices*/, gpu::Placing /*placing*/) const { return true; }
+  /// Has devices copy what `wanted` names, as if searches wanted it, and waits for all that is on
+  /// its way there. Where there is no room nothing comes. The only error is that of `cancel`. The
+  /// default does nothing.
+  virtual Result<> hold(gpu::Devices& /*devices*/, const gpu::Held& /*wanted*/,
+                        const Cancel& /*cancel*/) const {
+    return {};
+  }
   [[nodiscard]] virtual MemoryUse memory() const = 0;
   /// Each row with a vector once, similar ones near one another: searches for them in this order
   /// read the same memory. Empty: no such order is known.

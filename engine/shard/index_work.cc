@@ -8,6 +8,7 @@
 #include "base/observe/log.h"
 #include "engine/indexing/build_memory.h"
 #include "engine/indexing/unwanted_indexes.h"
+#include "engine/shard/state/device_handover.h"
 
 namespace quiver::engine {
 
@@ -46,6 +47,19 @@ Result<> IndexWork::build(IndexJob& job) {
                                    job.rebuilt,
                                    {},
                                    context_.devices}));
+  return hold_built(job);
+}
+
+/// Searches by the new indexes find on devices what they find there of other segments.
+Result<> IndexWork::hold_built(const IndexJob& job) const {
+  if (context_.devices == nullptr) return {};
+  const auto config = common_.config.load();
+  const auto others = table_.snapshot();
+  for (const BuiltFieldIndex& built : job.built) {
+    const auto& name = job.inputs.front().data->fields[built.field].schema.name;
+    QV_TRY(hold_as_others(*context_.devices, *config, others->segments, {name, *built.searcher},
+                          common_.closing));
+  }
   return {};
 }
 

@@ -50,6 +50,7 @@ class IndexWork {
 
  private:
   Result<> build(IndexJob& job);
+  Result<> hold_built(const IndexJob& job) const;
   void finish(IndexJob& job, Result<> result) noexcept;
   void install(IndexJob& job);
   void measure(const SegmentSet& segments);

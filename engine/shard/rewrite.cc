@@ -15,12 +15,15 @@
 #include "engine/segment/fields.h"
 #include "engine/segment/sealing.h"
 #include "engine/segment/tenants.h"
+#include "engine/shard/state/device_handover.h"
 
 namespace quiver::engine {
 namespace {
 
 /// Writing the rows counts as this share of a rewrite that also builds indexes.
 constexpr double kShareOfRows = 0.2;
+/// Writers wait for a seal, and so does a device for it no longer than this.
+constexpr auto kSealPatience = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -69,7 +72,25 @@ Result<> Rewrites::write_output(RewriteJob& job) {
   const NewSegment segment{job.output_id, job.inputs, job.rows, job.config->indexes};
   QV_TRY(job.output, write_segment(segment, common_.segments(), fields, common_.closing,
                                    [&](double share) { job.set_done(share * share_of_rows); }));
-  return with_indexes ? index_output(job) : Result<>();
+  if (with_indexes) QV_TRY(index_output(job));
+  return hold_output(job);
+}
+
+/// Searches find on devices what they find there of other segments. A seal does not wait for what
+/// takes long.
+Result<> Rewrites::hold_output(const RewriteJob& job) const {
+  if (context_.devices == nullptr) return {};
+  const Cancel seal_patience(Deadline::after(kSealPatience));
+  const bool is_seal = job.kind == JobKind::kSeal;
+  const auto others = table_.snapshot();
+  for (std::size_t field = 0; field < job.output->fields.size(); ++field) {
+    const auto held =
+        hold_as_others(*context_.devices, *job.config, others->segments,
+                       {job.output->fields[field].schema.name, *job.output->searchers[field]},
+                       is_seal ? seal_patience : common_.closing);
+    if (!is_seal) QV_TRY(held);
+  }
+  return {};
 }
 
 /// The output is complete without an index, too; a job of its own then builds it.

@@ -53,6 +53,7 @@ class Rewrites {
   // In the background.
   Result<> write_output(RewriteJob& job);
   Result<> index_output(RewriteJob& job);
+  Result<> hold_output(const RewriteJob& job) const;
   // In the lane.
   void finish(const std::shared_ptr<RewriteJob>& job, Result<> result) noexcept;
   void end(RewriteJob& job, const Result<>& result) noexcept;

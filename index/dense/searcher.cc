@@ -357,13 +357,21 @@ bool DenseSearcher::is_index_on_device(std::size_t n_allowed) const {
 
 /// Always there: the lists if usual searches scan them, else the rows.
 bool DenseSearcher::place(gpu::Devices& devices, gpu::Placing placing) const {
-  const bool do_scan_lists = !files_.graph && files_.trial.effort != 0;
   const auto placing_if = [&](bool are_usual) {
     return are_usual || placing == gpu::Placing::kNever ? placing : gpu::Placing::kAuto;
   };
-  const bool are_lists_placed = on_device_.place(devices, placing_if(do_scan_lists));
-  const bool are_rows_placed = flat_.place(devices, placing_if(!do_scan_lists));
+  const bool are_lists_placed = on_device_.place(devices, placing_if(do_scan_lists()));
+  const bool are_rows_placed = flat_.place(devices, placing_if(!do_scan_lists()));
   return are_lists_placed && are_rows_placed;
+}
+
+Result<> DenseSearcher::hold(gpu::Devices& devices, const gpu::Held& wanted,
+                             const Cancel& cancel) const {
+  if (wanted.usual && do_scan_lists()) on_device_.want(devices);
+  const bool are_rows_usual = files_.trial.effort == 0;
+  QV_TRY(
+      flat_.hold(devices, {.rows = wanted.rows, .usual = wanted.usual && are_rows_usual}, cancel));
+  return on_device_.wait(devices, cancel);
 }
 
 std::uint64_t DenseSearcher::bytes_per_search() const {

@@ -42,6 +42,8 @@ class DenseSearcher final : public Searcher {
   }
   [[nodiscard]] bool is_index_on_device(std::size_t n_allowed) const override;
   bool place(gpu::Devices& devices, gpu::Placing placing) const override;
+  Result<> hold(gpu::Devices& devices, const gpu::Held& wanted,
+                const Cancel& cancel) const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), files_.n_bytes}; }
   [[nodiscard]] Description describe() const override;
   [[nodiscard]] const Partition& lists() const { return files_.lists.lists(); }
@@ -57,6 +59,8 @@ class DenseSearcher final : public Searcher {
   [[nodiscard]] CandidateRequest request_of(const Call& call, const PreparedQuery& query,
                                             std::size_t k) const;
   [[nodiscard]] bool is_hopeless(const DenseSearchParams& asked) const;
+  /// True if usual searches read the codes of lists.
+  [[nodiscard]] bool do_scan_lists() const { return !files_.graph && files_.trial.effort != 0; }
   [[nodiscard]] bool walks(const Call& call) const;
   [[nodiscard]] bool scans_as_all(const Call& call) const;
   [[nodiscard]] std::optional<DeviceHelp> help_of(const Call& call) const;

@@ -116,6 +116,11 @@ bool place_on_device(const FieldColumn& column, gpu::Slot& slot, gpu::Devices& d
              : devices.place(slot, documents_of(column), placing);
 }
 
+void want_on_device(const FieldColumn& column, gpu::Slot& slot, gpu::Devices& devices) {
+  if (column.schema.kind == FieldKind::kDense) return devices.want(slot, rows_of(column));
+  devices.want(slot, documents_of(column));
+}
+
 Result<std::vector<FilteredQuery>> search_on_device(std::vector<FilteredQuery> queries,
                                                     const FieldColumn& column, gpu::Slot& slot,
                                                     const SearchContext& context,

@@ -16,6 +16,8 @@ namespace quiver::index {
 /// Puts `placing` in force for the rows, of which there are some. False: not yet.
 bool place_on_device(const FieldColumn& column, gpu::Slot& slot, gpu::Devices& devices,
                      gpu::Placing placing);
+/// Has them copied in the background.
+void want_on_device(const FieldColumn& column, gpu::Slot& slot, gpu::Devices& devices);
 
 /// Offers the hits of the queries that a device of `context` answers, and returns the others.
 /// `slot` belongs to the rows of `column`.

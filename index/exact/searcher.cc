@@ -156,6 +156,13 @@ bool FlatSearcher::place(gpu::Devices& devices, gpu::Placing placing) const {
   return place_on_device(column_, on_device_, devices, placing);
 }
 
+Result<> FlatSearcher::hold(gpu::Devices& devices, const gpu::Held& wanted,
+                            const Cancel& cancel) const {
+  if (column_.n_present == 0 || !has_device_form(column_.schema)) return {};
+  if (wanted.any()) want_on_device(column_, on_device_, devices);
+  return devices.wait_for(on_device_, cancel);
+}
+
 /// By the bytes of the rows, as `Devices` decides.
 bool FlatSearcher::is_on_device(std::size_t n_allowed) const {
   std::uint64_t n_bytes = 0;

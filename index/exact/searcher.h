@@ -28,6 +28,8 @@ class FlatSearcher final : public Searcher {
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
   [[nodiscard]] bool is_on_device(std::size_t n_allowed) const override;
   bool place(gpu::Devices& devices, gpu::Placing placing) const override;
+  Result<> hold(gpu::Devices& devices, const gpu::Held& wanted,
+                const Cancel& cancel) const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), 0}; }
 
  private:

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "gpu/placing.h"
 #include "index/dense/lists/search/candidate_search.h"
 #include "index/exact/searcher.h"
 #include "index/index.h"
@@ -61,6 +62,10 @@ class MultiSearcher final : public Searcher {
   }
   bool place(gpu::Devices& devices, gpu::Placing placing) const override {
     return flat_.place(devices, placing);
+  }
+  Result<> hold(gpu::Devices& devices, const gpu::Held& wanted,
+                const Cancel& cancel) const override {
+    return flat_.hold(devices, {.rows = wanted.rows}, cancel);
   }
   [[nodiscard]] MemoryUse memory() const override {
     return {sizeof(*this) + parts_.encoder_bytes, parts_.n_bytes};

@@ -59,6 +59,11 @@ class SparseSearcher final : public Searcher {
   bool place(gpu::Devices& devices, gpu::Placing placing) const override {
     return on_device_.place(devices, placing);
   }
+  Result<> hold(gpu::Devices& devices, const gpu::Held& wanted,
+                const Cancel& cancel) const override {
+    if (wanted.rows || (wanted.usual && !parts_.blocks)) on_device_.want(devices);
+    return on_device_.wait(devices, cancel);
+  }
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), parts_.mapped_bytes}; }
   [[nodiscard]] Description describe() const override;
 

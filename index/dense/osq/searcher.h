@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "gpu/placing.h"
 #include "index/dense/osq/files.h"
 #include "index/dense/osq/params.h"
 #include "index/dense/osq/partition_choice.h"
@@ -38,6 +39,10 @@ class OsqSearcher final : public Searcher {
   }
   bool place(gpu::Devices& devices, gpu::Placing placing) const override {
     return flat_.place(devices, placing);
+  }
+  Result<> hold(gpu::Devices& devices, const gpu::Held& wanted,
+                const Cancel& cancel) const override {
+    return flat_.hold(devices, {.rows = wanted.rows}, cancel);
   }
   [[nodiscard]] MemoryUse memory() const override;
   [[nodiscard]] Description describe() const override;

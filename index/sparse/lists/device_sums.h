@@ -31,6 +31,10 @@ class DeviceSums {
   bool place(gpu::Devices& devices, gpu::Placing placing) const {
     return devices.place(slot_, runs_, placing);
   }
+  /// Waits while they are on their way.
+  Result<> wait(const gpu::Devices& devices, const Cancel& cancel) const {
+    return devices.wait_for(slot_, cancel);
+  }
   /// True if they are there. Cheap.
   [[nodiscard]] bool are_there() const { return slot_.is_on_device(); }
   /// True if groups of searches that read `n_bytes` each pay.

@@ -74,6 +74,11 @@ bool DeviceLists::place(gpu::Devices& devices, gpu::Placing placing) const {
   return are_lists_placed && are_seconds_placed;
 }
 
+Result<> DeviceLists::wait(const gpu::Devices& devices, const Cancel& cancel) const {
+  QV_TRY(devices.wait_for(lists_slot_, cancel));
+  return devices.wait_for(second_slot_, cancel);
+}
+
 bool DeviceLists::is_worth(const gpu::Devices& devices, std::span<const Probe> probes) const {
   std::uint64_t n_blocks = 0;
   for (const Probe& probe : probes) n_blocks += blocks_of(lists_, probe.list).n;

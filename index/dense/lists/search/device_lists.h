@@ -31,6 +31,8 @@ class DeviceLists {
   void want(gpu::Devices& devices) const;
   /// False: not there yet, but to be.
   bool place(gpu::Devices& devices, gpu::Placing placing) const;
+  /// Waits while they are on their way.
+  Result<> wait(const gpu::Devices& devices, const Cancel& cancel) const;
   /// True if they are there. Cheap.
   [[nodiscard]] bool are_there() const { return lists_slot_.is_on_device(); }
   /// True if groups of searches that read `n_bytes` each pay.
