@@ -1,8 +1,10 @@
 """Searches with an emulated device: its answers are those of the CPU, and /v1/gpu says what it did."""
+import json
 import os
 import random
 import shutil
 import subprocess
+import sys
 import threading
 import time
 
@@ -483,6 +485,18 @@ def test_a_module_beside_the_server_is_found(tmp_path):
     (tmp_path / "libquiver_gpu_cuda.so").touch()
     assert without.endswith("cuda no)\n") or os.path.exists("/usr/lib/quiver/libquiver_gpu_cuda.so")
     assert version().endswith("cuda module)\n")
+
+
+def test_the_check_over_http():
+    """What `make gpu-check` runs on a machine with a device."""
+    command = [sys.executable, "-B", REPOSITORY / "bench/gpu/over_http.py", "--devices", "emulated", "--points", "1000", "--queries", "200",
+               "--rows", "1000", "--seconds", "0.3"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=os.environ | {"QUIVER_BINARY": str(binary())})
+    assert done.returncode == 0, done.stderr
+    lines = {line["step"]: line for line in map(json.loads, done.stdout.splitlines())}
+    assert lines["served_equality"]["different"] == 0
+    assert lines["served_equality"]["device_queries"] > 100
+    assert lines["served"]["device"]["qps"] > 0 and lines["served_small"]["ratio"] > 0
 
 
 MODULE = REPOSITORY / "build/gpu/libquiver_gpu_cuda.so"

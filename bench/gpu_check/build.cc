@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "base/io/file.h"
-#include "bench/micro/gpu_check.h"
+#include "bench/gpu_check/steps.h"
 #include "index/index.h"
 
 namespace quiver::bench {
@@ -47,7 +47,11 @@ std::size_t n_different(const Directory& a, const Directory& b) {
 
 }  // namespace
 
-std::size_t time_builds(gpu::Devices& devices, const index::FieldColumn& column) {
+std::size_t time_builds(gpu::Devices& devices, std::size_t n_rows) {
+  constexpr std::size_t kDim = 384;
+  std::mt19937 random(kSeed);
+  const auto rows = clumps(n_rows, kDim, n_rows / 1000 + 1, random);
+  const auto column = column_of(rows, n_rows, DType::kF32, Metric::kDot);
   const Built by_cpu = built(column, nullptr);
   const std::uint64_t before = n_device_queries(devices);
   const Built by_device = built(column, &devices);
