@@ -104,6 +104,14 @@ Decoded<> check_distance(std::uint32_t distance, const Path& path) {
 
 }  // namespace
 
+Decoded<engine::DeviceChoice> device_choice_of(std::string_view text, const Path& path) {
+  if (text == "auto") return engine::DeviceChoice::kAuto;
+  if (text == "cpu") return engine::DeviceChoice::kCpu;
+  if (text == "gpu") return engine::DeviceChoice::kGpu;
+  return format_error(path,
+                      fmt::format("unknown variant `{}`, expected `auto`, `cpu` or `gpu`", text));
+}
+
 Decoded<> check_word_rules(const payload::WordRules& rules, const Path& path) {
   QV_TRY(check_text_list(rules.required, path.member("required")));
   return check_text_list(rules.excluded, path.member("excluded"));

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 #include "engine/model/query.h"
 #include "engine/model/vector.h"
@@ -29,6 +30,9 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<> check_similarity(const payload::Similarity& similarity, const Path& path);
 /// 422 if a list has more than `WordRules::kMaxTexts` texts.
 [[nodiscard]] Decoded<> check_word_rules(const payload::WordRules& rules, const Path& path);
+/// 400 unless it is `auto`, `cpu` or `gpu`.
+[[nodiscard]] Decoded<engine::DeviceChoice> device_choice_of(std::string_view text,
+                                                             const Path& path);
 /// 400 for no slices, 422 for an index beyond them.
 [[nodiscard]] Decoded<> check_slice(const payload::Slice& slice, const Path& path);
 /// 400 unless it has at least 4 points and ends where it begins.

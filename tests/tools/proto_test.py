@@ -24,7 +24,7 @@ NEWER = {
     "field qdrant.TextIndexParams.scoring", "value qdrant.TokenizerType.Code",
     # Of our own.
     "field qdrant.Match.fuzzy", "field qdrant.Match.last_is_prefix",
-    "field qdrant.QueryPoints.explain", "field qdrant.QueryResponse.explain", "field qdrant.BatchResult.explain",
+    "field qdrant.SearchParams.device", "field qdrant.QueryPoints.explain", "field qdrant.QueryResponse.explain", "field qdrant.BatchResult.explain",
 }
 
 try:

@@ -37,6 +37,9 @@ Decoded<engine::SearchParams> decode_params(const qdrant::SearchParams& params, 
           fmt::format("value {} invalid, must be 1.0 or larger", *decoded.oversampling));
     }
   }
+  if (params.has_device()) {
+    QV_TRY(decoded.device, json::device_choice_of(params.device(), path.member("device")));
+  }
   if (params.idf().has_corpus()) {
     const Path parent = path.member("idf");
     const Path here = parent.member("corpus");

@@ -451,11 +451,7 @@ Decoded<std::vector<Query>> decode_prefetches(Element element, const Path& path)
 
 Decoded<engine::DeviceChoice> decode_device(Element element, const Path& path) {
   QV_TRY(const auto text, get_string(element, path));
-  if (text == "auto") return engine::DeviceChoice::kAuto;
-  if (text == "cpu") return engine::DeviceChoice::kCpu;
-  if (text == "gpu") return engine::DeviceChoice::kGpu;
-  return format_error(path,
-                      fmt::format("unknown variant `{}`, expected `auto`, `cpu` or `gpu`", text));
+  return device_choice_of(text, path);
 }
 
 Decoded<engine::SearchParams> decode_search_params(Element element, const Path& path) {
